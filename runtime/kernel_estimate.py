@@ -5,8 +5,8 @@ multiprocessor holds at a time, are spread over the units that execute them, and
 that needs most cycles bounds the loop. Latencies, conflicts of memory banks, misses of
 caches, and what is before and after the loop are left out; lanes that load from shared
 memory by LDS may load the same words, which takes one cycle. So the share of the peak is
-an upper bound and no forecast. Where one warpgroup of a block copies what others multiply,
-its warps are left out, and what it copies is counted by what is multiplied.
+an upper bound and no forecast. Where one warpgroup of a block copies what others
+multiply, its warps are left out, and what it copies is counted by what is multiplied.
 
 The rates are taken from data sheets and published measurements; no device was measured
 for them. They are in one table, `GPUS`:

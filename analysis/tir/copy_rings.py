@@ -300,7 +300,7 @@ class _Ring:
         return is_here and self._first_barrier(seen.op, self._producer, 0) >= 0
 
     def _arrive(self, seen: _Seen) -> bool:
-        """After the wait that leaves g groups of products, of the stage g steps before."""
+        """After the wait that leaves g groups of products, of g steps before."""
         if self._loop_of(seen) is not self._consumer or self._consumer is None:
             return False
         waits = self._calls.get(_WAIT_PRODUCTS, [])
@@ -478,7 +478,7 @@ class _Ring:
         return found
 
     def _begins(self) -> bool:
-        """Whether barriers are initialized, and seen by copies, before all threads meet."""
+        """Whether barriers are initialized, and copies see them, before all meet."""
         syncs = [
             seen.number
             for seen in self._calls.get(_SYNC, [])

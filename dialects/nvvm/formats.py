@@ -195,7 +195,7 @@ _WARPGROUP_ROWS, _WARPGROUP_TERMS, _WARPGROUP_COLUMNS = 64, 16, 256
 
 
 def warpgroup_columns(text: str) -> int:
-    """The columns of a product of a warpgroup, `m64nNk16`. Raises ValueError for others."""
+    """The columns of a product of a warpgroup, `m64nNk16`; ValueError for others."""
     m, n, k = shape_of(text)
     if (m, k) != (_WARPGROUP_ROWS, _WARPGROUP_TERMS) or n % 8:
         raise ValueError(f"there is no product of a warpgroup {text}; use m64nNk16")

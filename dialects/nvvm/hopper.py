@@ -194,11 +194,11 @@ class WgmmaMmaAsyncOp(IntrinsicOperation):
     of each thread: of the lane l of warp w, the sum `4 * j + 2 * h + e` is in row
     `16 * w + l / 4 + 8 * h` and column `8 * j + 2 * (l % 4) + e`. A and B are of f16 or
     bf16, in shared memory with terms next to each other, or columns where layoutB is
-    `row`, which the descriptors tell of: bits 0-13 are the address / 16, 32-45 the bytes /
-    16 from 8 rows of memory to the next 8, 16-29 those from 64 columns to the next 64
-    where layoutB is `row`, 62-63 how rows are permuted: 1 is by 128 bytes. D is not to be used, and A and B are not to
-    be written, before the group of the product is waited for. Where scaleD is `zero`, D
-    is `A * B`.
+    `row`, which the descriptors tell of: bits 0-13 are the address / 16, 32-45 the bytes
+    / 16 from 8 rows of memory to the next 8, 16-29 those from 64 columns to the next 64
+    where layoutB is `row`, 62-63 how rows are permuted: 1 is by 128 bytes. D is not to be
+    used, and A and B are not to be written, before the group of the product is waited
+    for. Where scaleD is `zero`, D is `A * B`.
     """
 
     name = "nvvm.wgmma.mma_async"

@@ -740,9 +740,9 @@ def _matrices() -> list[Intrinsic]:
         _U,
         cuda,
         "Begins `c += a * b` of a warpgroup, 128 threads; `shape` is m64nNk16, N a "
-        "multiple of 8 up to 256. `a` and `b` are in shared memory as tensor copies with a "
-        "swizzle of 128 bytes leave them: rows of 64 elements, 8 of them aligned to 1024 "
-        "bytes. Rows are lines of 64 terms, or for `b` by row terms of 64 columns, where "
+        "multiple of 8 up to 256. `a` and `b` are in shared memory as tensor copies with "
+        "a swizzle of 128 bytes leave them: rows of 64 elements, 8 of them aligned to "
+        "1024 bytes. Rows are lines of 64 terms, or for `b` by row terms of 64 columns, where "
         "64 terms of further columns follow. Not of TVM.",
     )
     row(
@@ -848,8 +848,8 @@ def _copies() -> list[Intrinsic]:
         _U,
         by,
         "Copies the box that begins at the coordinates, the outermost first, with zeros "
-        "for what is outside of the tensor. Its bytes, so many, arrive at the barrier. Not "
-        "of TVM.",
+        "for what is outside of the tensor. Its bytes, so many, arrive at the barrier. "
+        "Not of TVM.",
         counts=tuple(range(6, 11)),
     )
     row(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     i64,
 )
@@ -137,7 +138,8 @@ class TensorMapOp(IRDLOperation):
     @property
     def box_extents(self) -> tuple[int, ...]:
         """The elements of the box in each dimension, the outermost first."""
-        return tuple(int(each) for each in self.box.get_values())
+        box = cast("DenseArrayBase[IntegerType]", self.box)
+        return tuple(map(int, box.get_values()))
 
     def verify_(self) -> None:
         rank = len(self.extents)

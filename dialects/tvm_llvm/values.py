@@ -73,8 +73,14 @@ class RegisterFenceOp(IRDLOperation):
         val = SSAValue.get(val)
         super().__init__(operands=[val], result_types=[val.type])
 
+    @property
+    def count(self) -> int:
+        """How many values there are."""
+        assert isinstance(self.val.type, LLVMStructType)
+        return len(self.val.type.types)
+
     def verify_(self) -> None:
-        if any(each != f32 for each in self.val.type.types):
+        if list(cast(LLVMStructType, self.val.type).types) != [f32] * self.count:
             raise VerifyException(f"expected a struct of f32, got {self.val.type}")
 
 

@@ -1,4 +1,4 @@
-"""Boxes of tensors, and operands of warpgroups, as Hopper GPUs have them in shared memory.
+"""Boxes of tensors and operands of warpgroups, as in shared memory of Hopper GPUs.
 
 With a swizzle of 128 bytes, bits 4 to 6 of an address are combined with bits 7 to 9, so
 that pieces of 16 bytes are permuted within rows of 128. A product of a warpgroup reads

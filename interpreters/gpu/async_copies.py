@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from xdsl_tvm.interpreters.errors import AsyncCopyError
 
@@ -52,8 +52,6 @@ class InFlightWork(Protocol):
 class Copy:
     """A copy that `thread` began at the op of `stamp`."""
 
-    what: ClassVar[str] = "copy"
-
     thread: int
     stamp: int
     ranges: list[tuple[Shadow, int, int, bool]] = field(
@@ -64,6 +62,11 @@ class Copy:
     barrier: CountingBarrier | None = None
     phase: int = 0
     """The phase of the barrier at whose end the copy is complete."""
+
+    @property
+    def what(self) -> str:
+        """What it is, for messages."""
+        return "copy"
 
     def add(self, shadow: Shadow, start: int, end: int, *, writes: bool) -> None:
         """The copy reads or writes these bytes."""

@@ -21,7 +21,12 @@ from xdsl_tvm.interpreters.errors import (
     UninitializedReadError,
     describe,
 )
-from xdsl_tvm.interpreters.gpu.async_copies import Copy, CountingBarrier, Issued, Knowledge
+from xdsl_tvm.interpreters.gpu.async_copies import (
+    Copy,
+    CountingBarrier,
+    Issued,
+    Knowledge,
+)
 from xdsl_tvm.interpreters.gpu.bank_conflicts import BankCounter, runs
 from xdsl_tvm.interpreters.gpu.products_in_flight import IssuedProducts
 from xdsl_tvm.interpreters.gpu.shadow import (
@@ -57,8 +62,8 @@ class SyncPoint:
     `kind` is `block`, `warp` or `grid` for barriers, `loop` for the implied one around a
     loop over threads, `mask` for the active lanes, `shuffle`, `shuffle_up`,
     `shuffle_down`, `redux_add`, `redux_min`, `redux_max`, `count` for the wait for a
-    counting barrier. `matrix` is what all lanes of a warp do together, `warpgroup` what four
-    warps do, `reduce` what all
+    counting barrier. `matrix` is what all lanes of a warp do together, `warpgroup` what
+    four warps do, `reduce` what all
     threads do that differ on `axes` only.
     """
 
@@ -87,9 +92,7 @@ class BlockState:
     """What threads know from counting barriers since the last barrier of the block."""
     fences: dict[int, list[int]] = field(default_factory=dict[int, "list[int]"])
     """When threads let bulk copies and products see shared memory."""
-    products: dict[int, IssuedProducts] = field(
-        default_factory=dict[int, IssuedProducts]
-    )
+    products: dict[int, IssuedProducts] = field(default_factory=dict[int, IssuedProducts])
     """The products of warpgroups that are in flight, by thread."""
     counts: bool = False
     """Whether the barrier of the grid was prepared."""
@@ -364,7 +367,11 @@ class GridMemory:
         place = bisect_right(fences, written)
         if place < len(fences):
             fence = fences[place]
-            if writer == thread or fence < self.epoch or self.knows(thread, writer, fence):
+            if (
+                writer == thread
+                or fence < self.epoch
+                or self.knows(thread, writer, fence)
+            ):
                 return
         op, _ = self._sites[written & SITE_MASK]
         raise AsyncCopyError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,15 +21,22 @@ _WARPS: Final = 4
 class WarpgroupProduct:
     """A product that a warpgroup began, which reads shared memory."""
 
-    what: ClassVar[str] = "product"
-    state: ClassVar[str] = "its warpgroup has not waited for it"
-
     grid: GridMemory = field(repr=False)
     stamp: int
     first: int
     """The first thread of the warpgroup."""
     waited: dict[int, int] = field(default_factory=dict[int, int])
     """By warp, when it waited."""
+
+    @property
+    def what(self) -> str:
+        """What it is, for messages."""
+        return "product"
+
+    @property
+    def state(self) -> str:
+        """What is missing, for messages."""
+        return "its warpgroup has not waited for it"
 
     def is_seen_by(self, thread: int) -> bool:
         """Whether all warps have waited for it, and a thread knows that."""
@@ -75,5 +82,3 @@ class IssuedProducts:
         """Close the group of the products begun so far; it may be empty."""
         self.groups.append(self.open)
         self.open = []
-
-

@@ -49,9 +49,6 @@ from xdsl_tvm.interpreters.gpu.grid_memory import (
     Thread,
     ThreadTeam,
 )
-from xdsl_tvm.interpreters.gpu.shadow import (
-    SITE_BITS,
-)
 
 _MAX_GROUPS_NAMED = 4
 
@@ -456,8 +453,8 @@ class Grid(GridCopies):
             size = _SIZES[meeting.kind]
             kind = "warp" if size == WARP else meeting.kind
             return DivergenceError(
-                f"the {kind} of {self.name(here)} has {len(requests) % size} threads, not "
-                f"{size}",
+                f"the {kind} of {self.name(here)} has {len(requests) % size} threads, "
+                f"not {size}",
                 meeting.op,
             )
         request = requests[away]

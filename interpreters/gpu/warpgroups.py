@@ -1,9 +1,9 @@
 """Tensor copies and products of warpgroups, of Hopper GPUs.
 
-A tensor copy is a copy that a counting barrier tracks. A product reads both operands where
-it is begun; until the threads of a warp have waited for its group, the sums of these
-threads have no value, and who writes an operand gets an AsyncCopyError. What threads did
-in shared memory is seen by both after `ptx_fence_proxy_async` only.
+A tensor copy is a copy that a counting barrier tracks. A product reads both operands
+where it is begun; until the threads of a warp have waited for its group, the sums of
+these threads have no value, and who writes an operand gets an AsyncCopyError. What
+threads did in shared memory is seen by both after `ptx_fence_proxy_async` only.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ class TiledTensor:
         extents, box = values[:rank], values[-rank:]
         strides = [itemsize * each for each in values[rank:-rank]]
         check_tensor_map(extents, strides, itemsize, box, swizzle)
-        return TiledTensor(
-            pointer, extents, (*strides, itemsize), itemsize, box, swizzle
-        )
+        return TiledTensor(pointer, extents, (*strides, itemsize), itemsize, box, swizzle)
 
     @property
     def bytes(self) -> int:
@@ -197,7 +195,7 @@ class MultiplyWarpgroup:
             for thread, given in zip(threads, operands, strict=True):
                 if given[position] != operands[0][position]:
                     raise SimulationError(
-                        f"{grid.name(first)} and {grid.name(thread)} disagree about {what}"
+                        f"{grid.name(first)} and {grid.name(thread)} disagree on {what}"
                     )
         left, right, _ = operands[0]
         rows = line_chunks(left.offset, 0, ROWS, EIGHT_ROWS)
@@ -259,8 +257,8 @@ class MultiplyWarpgroup:
         issued = grid.products
         if not issued.is_fenced:
             raise AsyncCopyError(
-                f"{grid.name(grid.thread)} begins a product without ptx_wgmma_fence since "
-                "its sums may have been accessed"
+                f"{grid.name(grid.thread)} begins a product without ptx_wgmma_fence "
+                "since its sums may have been accessed"
             )
         memory, start, size = pointer.memory, pointer.offset, len(more) * _SUM_BYTES
         if start % _SUM_BYTES or start < 0 or start + size > len(memory.bytes):
@@ -315,9 +313,8 @@ def _give(grid: GridMemory, sums: Sums) -> None:
     assert sums.memory.mask is not None
     if any(sums.memory.mask[start:end]):
         raise AsyncCopyError(
-            f"{grid.name(grid.thread)} wrote sums of a product of its warpgroup before it "
-            "waited for the product"
+            f"{grid.name(grid.thread)} wrote sums of a product of its warpgroup before "
+            "it waited for the product"
         )
     sums.memory.bytes[start:end] = data
     sums.memory.mask[start:end] = b"\1" * len(data)
-

@@ -61,7 +61,11 @@ def _load(op: llvm.LoadOp | tvm_llvm.LoadOp) -> Action:
     type = op.results[0].type
     load = loading(_access(op, op.operands[0], type))
     if members(type) is not None:
-        return lambda team, mask, address: tuple(load(team, mask, address).T)
+
+        def load_members(team: TeamState, mask: Mask, address: Array) -> Value:
+            return tuple(cast(Array, load(team, mask, address)).T)
+
+        return load_members
     if isinstance(type, Float32Type):
         return _complete(op, load)
     return load
@@ -123,11 +127,12 @@ def _extract_value(op: llvm.ExtractValueOp) -> Action:
     path = numbers_of(cast(Attribute, op.position))
 
     def extract(team: TeamState, mask: Mask, value: Value) -> Value:
+        found = cast(Any, value)
         for index in path:
-            value = value[index]
-        if isinstance(value, np.ndarray):
-            team.products.require_complete(op, cast(Array, value), mask)
-        return value
+            found = found[index]
+        if not isinstance(found, tuple):
+            team.products.require_complete(op, found, mask)
+        return cast(Value, found)
 
     return extract
 

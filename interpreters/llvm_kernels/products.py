@@ -117,15 +117,16 @@ class PendingProducts:
     def _filled(self, value: Value, done: Array) -> Value:
         parts: list[Value] = []
         for each in cast("tuple[Any, ...]", value):
+            array = cast(Array, each)
             if (
                 isinstance(each, np.ndarray)
-                and each.dtype == np.float32
-                and each.shape == (self.count,)
-                and np.isnan(each).any()
+                and array.dtype == np.float32
+                and array.shape == (self.count,)
+                and np.isnan(array).any()
             ):
-                each = cast(Array, each).copy()
-                self._fill(each, done)
-            parts.append(each)
+                array = array.copy()
+                self._fill(array, done)
+            parts.append(array)
         return tuple(parts)
 
     def _fill_memory(self, team: TeamState, done: Array) -> None:

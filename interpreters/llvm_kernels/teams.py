@@ -13,8 +13,8 @@ from xdsl_tvm.interpreters.llvm_kernels.copies import Copies
 from xdsl_tvm.interpreters.llvm_kernels.counting import PhaseBarriers
 from xdsl_tvm.interpreters.llvm_kernels.counts import AccessCounts
 from xdsl_tvm.interpreters.llvm_kernels.layouts import Array, Mask, Value, merged
-from xdsl_tvm.interpreters.llvm_kernels.products import PendingProducts
 from xdsl_tvm.interpreters.llvm_kernels.memory import Region, Spaces, rows_region
+from xdsl_tvm.interpreters.llvm_kernels.products import PendingProducts
 from xdsl_tvm.interpreters.llvm_kernels.programs import EXIT, Program, Segment
 from xdsl_tvm.interpreters.llvm_kernels.races import Clock
 from xdsl_tvm.interpreters.llvm_kernels.warps import WARP

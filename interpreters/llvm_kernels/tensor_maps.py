@@ -195,17 +195,26 @@ def _begin(
 
 @action(nvvm.WgmmaFenceOp)
 def _fence(op: nvvm.WgmmaFenceOp) -> Action:
-    return lambda team, mask: team.products.fence(mask)
+    def fence(team: TeamState, mask: Mask) -> None:
+        team.products.fence(mask)
+
+    return fence
 
 
 @action(nvvm.WgmmaCommitGroupOp)
 def _commit(op: nvvm.WgmmaCommitGroupOp) -> Action:
-    return lambda team, mask: team.products.commit(mask)
+    def commit(team: TeamState, mask: Mask) -> None:
+        team.products.commit(mask)
+
+    return commit
 
 
 @action(nvvm.WgmmaWaitGroupOp)
 def _wait(op: nvvm.WgmmaWaitGroupOp) -> Action:
-    return lambda team, mask: team.products.wait(team, mask, op.count)
+    def wait(team: TeamState, mask: Mask) -> None:
+        team.products.wait(team, mask, op.count)
+
+    return wait
 
 
 @sync(nvvm.WgmmaMmaAsyncOp)

@@ -649,7 +649,7 @@ def _begin_product(e: FunctionEmitter, op: nvvm.WgmmaMmaAsyncOp) -> None:
 @_emits(tvm_llvm.RegisterFenceOp)
 def _register_fence(e: FunctionEmitter, op: tvm_llvm.RegisterFenceOp) -> None:
     """Assembly without text, whose results are where its operands are."""
-    count, whole = len(op.val.type.types), e.type(op.res)
+    count, whole = op.count, e.type(op.res)
     members: list[str] = []
     for number in range(count):
         members.append(name := e.fresh())

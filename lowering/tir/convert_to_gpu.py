@@ -87,7 +87,8 @@ class ConvertToGPU(CompilerPass):
         sums pass a tvm_llvm.register_fence. A parameter that is a tensor map → a pointer
         with `llvm.byval`, aligned to 64, and `nvvm.grid_constant`; shared memory of such
         kernels is aligned to 1024. In host code, tensormap_encode_tiled →
-        tvm_llvm.tensor_map. tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
+        tvm_llvm.tensor_map.
+        tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
         f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask; ptx_redux_sync →
         nvvm.redux.sync. The scopes of reducers, and of volatile memory of the block,
         which barriers order, go. Expressions and loops as in tir-convert-to-memref.
@@ -102,9 +103,10 @@ class ConvertToGPU(CompilerPass):
         that launches; reductions over threads: run tir-lower-thread-allreduce
     Attributes: read: `global_symbol`, `tir.noalias`, `target`,
         `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
-        `llvm.noalias` on memref arguments, `llvm.byval` and `nvvm.grid_constant`, and `llvm.align` on those that all launches
-        pass from the start of a buffer whose `data_alignment` is a multiple of 16
-        bytes; removed: all others of the function
+        `llvm.noalias` on memref arguments, `llvm.byval` and `nvvm.grid_constant` on
+        tensor maps, and `llvm.align` on these and on arguments that all launches pass
+        from the start of a buffer whose `data_alignment` is a multiple of 16 bytes;
+        removed: all others of the function
     Differs from TVM: TVM generates code of the functions after LowerDeviceKernelLaunch.
         Asserts in kernels are dropped; TVM assumes that they hold.
     """

@@ -68,8 +68,8 @@ _LAUNCH: Final = "tvm_gpu_launch"
 _SIZES: Final = ("gx", "gy", "gz", "bx", "by", "bz")
 _TENSOR_MAP: Final = "tvm_gpu_tensor_map"
 _MAP_SLOTS: Final = 32
-"""The slots of a tensor map, of 8 bytes: 16 of it, then what it was made of: an address, 5
-extents, 4 strides, and the extents of a box and steps in it, 4 bytes each."""
+"""The slots of a tensor map, of 8 bytes: 16 of it, then what it was made of: an address,
+5 extents, 4 strides, and the extents of a box and steps in it, 4 bytes each."""
 _MAP_ALIGNMENT: Final = 64
 _KEY: Final = 16
 _KEY_SLOTS: Final = 10
@@ -177,8 +177,8 @@ func.func private @cuMemcpyHtoDAsync_v2(!llvm.ptr, !llvm.ptr, i64, i64) -> i32
 func.func private @cuStreamSynchronize(i64) -> i32
 func.func private @cuTensorMapEncodeTiled(!llvm.ptr, i32, i32, i64, !llvm.ptr, !llvm.ptr,
   !llvm.ptr, !llvm.ptr, i32, i32, i32, i32) -> i32
-func.func private @{_TENSOR_MAP}(%map: !llvm.ptr, %key: !llvm.ptr, %dtype: i32, %rank: i32,
-    %swizzle: i32) -> i64 {{
+func.func private @{_TENSOR_MAP}(%map: !llvm.ptr, %key: !llvm.ptr, %dtype: i32,
+    %rank: i32, %swizzle: i32) -> i64 {{
   %zero = arith.constant 0 : i64
   %none = arith.constant 0 : i32
   %promotion = arith.constant 2 : i32
@@ -302,8 +302,8 @@ class ConvertGPULaunchToDriver(CompilerPass):
 
     TVM name: none (ours)
     Input form: func.func with gpu.launch_func, gpu.alloc, gpu.dealloc, gpu.memcpy and
-        tvm_llvm.tensor_map, and memref.copy from and to memory of the host; memory of the GPU is
-        memref<…, 1>, also a memref.global with contents
+        tvm_llvm.tensor_map, and memref.copy from and to memory of the host; memory of
+        the GPU is memref<…, 1>, also a memref.global with contents
     Output form: no operations of the gpu dialect in func.func, and memrefs without a
         memory space; what tvm-convert-scf-to-cf and the passes after it take
     Options: none

@@ -149,7 +149,7 @@ class GPUSchedule(CompilerPass):
         asynchronous copies (`matrix_units.py`).
         With `warpgroups`, products of 33 rows, columns and terms at least become
         `ptx_wgmma_mma_async` and tensor copies instead: operands are loads of whole
-        buffers, A `[…, rows, terms]` and B `[…, columns, terms]` or `[…, terms, columns]`,
+        buffers, A `[…, rows, terms]`, B `[…, columns, terms]` or `[…, terms, columns]`,
         whose rows are a multiple of 16 bytes. Tiles are of 64 or 128 rows and 64, 128 or
         256 columns, those that take the least time by a model of what a tile multiplies
         and loads (`warpgroup_product.py`).

@@ -69,7 +69,7 @@ MORE = (
 )
 
 
-@pytest.mark.parametrize("case", (*CASES, *(MORE if MANY else ())))
+@pytest.mark.parametrize("case", [*CASES, *(MORE if MANY else ())])
 def test_scheduled_products(case: dict[str, Any]) -> None:
     """Full and ragged tiles, fewer and more steps than stages, batches: no races."""
     module = product(**case)

@@ -7,7 +7,6 @@ host code encodes a tensor map once for an address.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,8 +16,6 @@ from support.ptx_road import assemble, emitted
 from support.warpgroup_kernels import RingProduct
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.dialects import tir
-from xdsl_tvm.interpreters.errors import SimulationError
 from xdsl_tvm.passes.tir.verify_thread_sync import VerifyThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.cuda import CudaExecutable
@@ -91,7 +88,7 @@ def test_other_architectures_are_refused() -> None:
 
 def test_bytes_of_a_box_are_compared() -> None:
     product = RingProduct(faults={"a_map, 8192,": "a_map, 4096,"})
-    with pytest.raises(PassFailedException, match="may access|of boxes of 8192 bytes"):
+    with pytest.raises(PassFailedException, match=r"may access|of boxes of 8192 bytes"):
         emitted(product.module(), ARCH)
 
 
@@ -143,7 +140,7 @@ def test_tensors_without_a_map(changes: dict[str, str], message: str) -> None:
 def test_a_driver_that_refuses_a_map() -> None:
     executable, driver = compiled(RingProduct())
     driver.fails = "cuTensorMapEncodeTiled"
-    with pytest.raises(RuntimeError, match="cuTensorMapEncodeTiled: CUDA_ERROR_INVALID"):
+    with pytest.raises(RuntimeError, match="cuTensorMapEncodeTiled: CUDA_ERROR"):
         executable["product"](*RingProduct().arguments())
 
 
@@ -159,22 +156,20 @@ RELEASE = "                T.ptx_arrive_barrier(2 + s % 2)\n"
         {"(s // 2 + 1) % 2": "s // 2 % 2"},
         {"            T.ptx_wait_barrier(s % 2, s // 2 % 2)\n": ""},
         {"expect_tx(s % 2, 10240)": "expect_tx(s % 2, 10224)"},
-        {
-            "T.ptx_init_barrier_thread_count(2 + s, 4)": "T.ptx_init_barrier_thread_count(2 + s, 3)"
-        },
+        {"barrier_thread_count(2 + s, 4)": "barrier_thread_count(2 + s, 3)"},
         {"tx % 32 == 0": "tx == 0"},
         {"        T.ptx_fence_proxy_async()\n": ""},
         {'    T.tvm_storage_sync("shared")\n': ""},
-        {
-            "            T.ptx_wgmma_wait_group(0)\n": "            T.ptx_wgmma_wait_group(1)\n"
-        },
+        {"T.ptx_wgmma_wait_group(0)": "T.ptx_wgmma_wait_group(1)"},
         {RELEASE: "                T.ptx_arrive_barrier(2 + (s + 1) % 2)\n"},
         {"s % 2 * 5120 + 0": "s % 2 * 5120 + 1024"},
         {
             "        if tx == 0:\n            for s": "        if tx < 2:\n            for s"
         },
         {
-            "            T.ptx_wgmma_fence()\n": "            T.ptx_wgmma_fence()\n            tiles[tx] = T.float16(0)\n"
+            "            T.ptx_wgmma_fence()\n": (
+                "            T.ptx_wgmma_fence()\n            tiles[tx] = T.float16(0)\n"
+            )
         },
     ],
 )

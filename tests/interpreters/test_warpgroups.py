@@ -46,7 +46,7 @@ MORE = (
 )
 
 
-@pytest.mark.parametrize("product", (*CASES, *(MORE if MANY else ())))
+@pytest.mark.parametrize("product", [*CASES, *(MORE if MANY else ())])
 def test_values(product: RingProduct) -> None:
     """What is outside of a tensor is zero, also where the tile is larger."""
     found, exact = run(product)
@@ -121,7 +121,10 @@ FAULTS: list[tuple[dict[str, str], type[Exception], str]] = [
         "wrote shared memory without ptx_fence_proxy_async|race on tiles",
     ),
     (
-        {"            for t in T.unroll(4):\n": "            if tx < 96:\n", "t * 16": "0"},
+        {
+            "            for t in T.unroll(4):\n": "            if tx < 96:\n",
+            "t * 16": "0",
+        },
         SimulationError,
         "waits? for",
     ),
@@ -129,9 +132,7 @@ FAULTS: list[tuple[dict[str, str], type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("changes", "error", "message"), FAULTS)
-def test_faults(
-    changes: dict[str, str], error: type[Exception], message: str
-) -> None:
+def test_faults(changes: dict[str, str], error: type[Exception], message: str) -> None:
     product = RingProduct(k=256, faults=changes)
     with pytest.raises(error, match=message):
         run(product)
@@ -139,7 +140,9 @@ def test_faults(
 
 def test_sums_that_nobody_waited_for() -> None:
     product = RingProduct(k=64, faults={WAIT_GROUP: ""})
-    with pytest.raises(UninitializedReadError, match="with products of its warpgroup in flight"):
+    with pytest.raises(
+        UninitializedReadError, match="with products of its warpgroup in flight"
+    ):
         run(product)
 
 

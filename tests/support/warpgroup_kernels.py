@@ -1,4 +1,4 @@
-"""A product by tensor copies and warpgroups in TIR, with a ring of stages, and its faults.
+"""A product by tensor copies and warpgroups in TIR, and its faults.
 
 A block has one thread that copies, in the last row of threads, and warpgroups that
 multiply 64 rows each.
@@ -74,8 +74,8 @@ class RingProduct:
         layout = "row" if self.by_terms else "col"
         kind = "fp16" if self.dtype == "float16" else "bf16"
         copied = "\n".join(
-            f"                T.ptx_cp_async_bulk_tensor(tiles.data, s % {stages} * {stage}"
-            f" + {at}, {name}_map, {size}, s % {stages}, {where})"
+            "                T.ptx_cp_async_bulk_tensor(tiles.data, "
+            f"s % {stages} * {stage} + {at}, {name}_map, {size}, s % {stages}, {where})"
             for name, at, size, where in copies
         )
         text = f'''

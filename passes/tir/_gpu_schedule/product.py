@@ -237,7 +237,7 @@ class ProductKernel(ABC):
             self.partial.write_kernel()
 
     def rows_together(self, rows: Expr) -> int:
-        """Of how many rows of tiles blocks have a column before the next one: a divisor."""
+        """A divisor of the rows of tiles: of so many, a column comes before the next."""
         return 1
 
     @cached_property

@@ -1,11 +1,11 @@
 """The GPU schedule of contractions of f16 and bf16 on Hopper GPUs: `sm_90a`.
 
-A block has a warpgroup of which one thread copies tiles of both operands, by tensor copies
-into a ring of stages, and one or two warpgroups that multiply 64 rows each of what is
-there, by `ptx_wgmma_mma_async` with the sums in registers. Counting barriers say when a
-stage is full and when it is empty; one group of products is in flight while the next one
-is begun. Tensor copies fill with zeros what is outside of an operand, so that nobody asks
-where terms, rows or columns end, but for the stores of results.
+A block has a warpgroup of which one thread copies tiles of both operands, by tensor
+copies into a ring of stages, and one or two warpgroups that multiply 64 rows each of what
+is there, by `ptx_wgmma_mma_async` with the sums in registers. Counting barriers say when
+a stage is full and when it is empty; one group of products is in flight while the next
+one is begun. Tensor copies fill with zeros what is outside of an operand, so that nobody
+asks where terms, rows or columns end, but for the stores of results.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def mapped_operand(
 
 def _axes_of(found: Contraction, access: Access) -> list[Axis] | None:
     """The axis of each dimension of more than one element; None for other indices."""
-    known = {Value(axis.variable): axis for axis in found.nest.axes}
+    known: dict[Expr, Axis] = {Value(axis.variable): axis for axis in found.nest.axes}
     shape = tir.buffer_definition(access.buffer).shape
     result: list[Axis] = []
     for index, extent in zip(access.indices, shape, strict=True):
@@ -210,9 +210,7 @@ class WarpgroupKernel(ProductKernel):
             for each in (self.rows, self.columns, *(a.extent for a in self.found.batch))
         ]
         rows, columns = tile
-        step = max(
-            rows * columns * TERMS / _UNITS, (rows + columns) * TERMS * 2 / _BYTES
-        )
+        step = max(rows * columns * TERMS / _UNITS, (rows + columns) * TERMS * 2 / _BYTES)
         if any(size is None for size in sizes):
             return abs(rows - columns) + 1 / columns
         height, width, *batch = (int(size or 0) for size in sizes)
@@ -269,7 +267,8 @@ class WarpgroupKernel(ProductKernel):
         wide = self.index
         extents = [smart.cast(wide, operand.extent(place)) for place in range(rank)]
         strides = [
-            smart.cast(wide, product_of(extents[place + 1 :])) for place in range(rank - 1)
+            smart.cast(wide, product_of(extents[place + 1 :]))
+            for place in range(rank - 1)
         ]
         sizes = [smart.const(box[kind], wide) for kind in operand.kinds]
         arguments = [
@@ -284,8 +283,8 @@ class WarpgroupKernel(ProductKernel):
     # ---- the kernel ----
 
     def rows_together(self, rows: Expr) -> int:
-        """Blocks next to each other have some rows of tiles by neighbouring columns, whose
-        operands the cache holds for all of them."""
+        """Blocks next to each other have some rows of tiles by neighbouring columns,
+        whose operands the cache holds for all of them."""
         count = smart.literal(rows)
         return next((n for n in (8, 4, 2) if count is not None and count % n == 0), 1)
 
@@ -410,9 +409,7 @@ class WarpgroupKernel(ProductKernel):
             place = smart.mul(stage, number(self._stage))
             for part in range(TERMS // _STEP):
                 at_a = smart.add(smart.add(place, own), number(part * _STEP))
-                at_b = smart.add(
-                    place, number(self.tile_rows * TERMS + part * move)
-                )
+                at_b = smart.add(place, number(self.tile_rows * TERMS + part * move))
                 self._call(
                     "ptx_wgmma_mma_async",
                     *map(code.string, texts),
@@ -422,9 +419,7 @@ class WarpgroupKernel(ProductKernel):
             self._call("ptx_wgmma_commit_group")
             # The products of this step are in flight while the next ones are begun.
             self._call("ptx_wgmma_wait_group", smart.const(1, i32))
-            is_lane = smart.eq(
-                smart.floormod(self.column, number(WARP)), number(0)
-            )
+            is_lane = smart.eq(smart.floormod(self.column, number(WARP)), number(0))
             is_later = smart.negation(smart.lt(step, number(1)))
             with code.when(smart.conjunction(is_lane, is_later)):
                 before = smart.floormod(smart.sub(step, number(1)), number(stages))
@@ -444,9 +439,7 @@ class WarpgroupKernel(ProductKernel):
         lane = smart.floormod(self.column, number(WARP))
         line = smart.add(
             smart.mul(self.row, number(GROUP_ROWS)),
-            smart.add(
-                smart.mul(warp, number(16)), smart.floordiv(lane, number(4))
-            ),
+            smart.add(smart.mul(warp, number(16)), smart.floordiv(lane, number(4))),
         )
         pair = smart.mul(smart.floormod(lane, number(4)), number(2))
         axis = self.found.columns[-1]
@@ -460,4 +453,3 @@ class WarpgroupKernel(ProductKernel):
             place = smart.add(smart.mul(j, number(8)), smart.add(pair, e))
             row = smart.add(line, smart.mul(half, number(8)))
             self.finish((smart.add(at, e),), row, place, lanes)
-

@@ -54,7 +54,9 @@ def arrive(cv: DeviceConverter, op: tir.CallOp) -> None:
 
 def arrive_and_expect(cv: DeviceConverter, op: tir.CallOp) -> None:
     """`ptx_arrive_barrier_expect_tx`."""
-    cv.emit(nvvm.MBarrierArriveExpectTxOp(barrier_address(cv, op), word_operand(cv, op, 1)))
+    cv.emit(
+        nvvm.MBarrierArriveExpectTxOp(barrier_address(cv, op), word_operand(cv, op, 1))
+    )
 
 
 def copies_arrive(cv: DeviceConverter, op: tir.CallOp) -> None:

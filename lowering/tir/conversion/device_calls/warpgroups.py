@@ -86,7 +86,7 @@ def box_bytes(func: tir.FuncOp) -> list[int | None]:
         }
         if len(sizes) > 1:
             raise PassFailedException(
-                f'tir.func @{func.sym_name.data}: copies by one tensor map are of '
+                f"tir.func @{func.sym_name.data}: copies by one tensor map are of "
                 f"{' and '.join(map(str, sorted(sizes)))} bytes; use a map for each box"
             )
         found.append(next(iter(sizes), None))
@@ -102,8 +102,8 @@ def check_boxes(kernel: tir.FuncOp, arguments: Sequence[SSAValue]) -> None:
         source = origin(argument).owner
         if not isinstance(source, tir.CallOp) or source.callee.data != ENCODE:
             raise PassFailedException(
-                f"tir.func @{kernel.sym_name.data}: a launch passes no tensor map that is "
-                f'made in the function that launches; make it by "{ENCODE}"'
+                f"tir.func @{kernel.sym_name.data}: a launch passes no tensor map that "
+                f'is made in the function that launches; make it by "{ENCODE}"'
             )
         rank = (len(source.args) - 1) // 3
         box = [tir.constant_value(each) or 0 for each in source.args[-rank:]]
@@ -129,7 +129,7 @@ _SUMS: Final = 10
 
 def tensor_map(cv: BodyConverter, op: tir.CallOp) -> SSAValue:
     """`tensormap_encode_tiled`, of host code: the address of a tensor map."""
-    pointer, swizzle, *values = op.args
+    pointer, values = op.args[0], op.args[2:]
     memory = cv.memory(pointer)
     if memory.offset is not None or not isinstance(pointer.type, tir.PtrType):
         raise cv.fail(f'"{ENCODE}" is of the data of a buffer, not of a part of it')
@@ -155,7 +155,7 @@ def tensor_map(cv: BodyConverter, op: tir.CallOp) -> SSAValue:
 
 
 def copy_tensor(cv: DeviceConverter, op: tir.CallOp) -> None:
-    """`ptx_cp_async_bulk_tensor`, whose bytes count at a barrier when they have landed."""
+    """`ptx_cp_async_bulk_tensor`, whose bytes count at a barrier when they land."""
     require_space(cv, op, 0, nvvm.SHARED_SPACE, "shared")
     map = op.args[_MAP]
     if not isinstance(cv.value(map).type, LLVMPointerType):
@@ -217,7 +217,9 @@ def _descriptor(
     def number(value: int) -> SSAValue:
         return cv.emit(llvm.ConstantOp(IntegerAttr(value, i64), i64)).result
 
-    start = cv.build(llvm.PtrToIntOp, [address_at(cv, op, position, op.args[position + 1])], i64)
+    start = cv.build(
+        llvm.PtrToIntOp, [address_at(cv, op, position, op.args[position + 1])], i64
+    )
     low = cv.build(llvm.LShrOp, [start, number(4)], i64)
     low = cv.build(llvm.AndOp, [low, number(_FIELD)], i64)
     return cv.build(llvm.OrOp, [low, number(layout)], i64)
