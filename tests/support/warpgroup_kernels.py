@@ -30,7 +30,7 @@ class RingProduct:
     stages: int = 2
     by_terms: bool = False
     dtype: str = "float16"
-    faults: Mapping[str, str] = field(default_factory=dict[str, str])
+    faults: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
     """What is written for lines of the script."""
 
     @property
