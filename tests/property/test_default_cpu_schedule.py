@@ -29,6 +29,7 @@ IN_ORDER = DefaultCPUSchedule(
     parallel_grain=2,
     reassociate=False,
     fuse_multiply_add=False,
+    cache_bytes=512,
     first_cache_bytes=64,
     second_cache_bytes=256,
 )

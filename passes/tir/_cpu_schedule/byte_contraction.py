@@ -34,6 +34,8 @@ from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy
 
 _PAIR = 2
+_VECTORS = 2
+"""Vectors of columns of a tile."""
 _BITS = 8
 
 
@@ -80,6 +82,14 @@ class ByteContraction(ContractionLoops):
         return True
 
     @cached_property
+    def vectors(self) -> int:
+        return _VECTORS
+
+    @cached_property
+    def shares_panels(self) -> bool:
+        return False
+
+    @cached_property
     def _has_last_term(self) -> Expr:
         """Whether the last pair has two terms."""
         rest = smart.floormod(self._single_terms, self.number(_PAIR))
@@ -99,7 +109,7 @@ class ByteContraction(ContractionLoops):
     def _copy_rows(self, part: Part, tile: Expr) -> None:
         code, rows = self.code, part.rows
         assert rows is not None, "copied"
-        first = smart.mul(smart.add(part.tile, tile), self.number(self.height))
+        first = self.first_row(smart.add(part.tile, tile))
         (axis,) = self.found.terms
         low, size = _twice(part.term), _twice(part.terms)
 
@@ -127,7 +137,8 @@ class ByteContraction(ContractionLoops):
             with code.loop("row", self.number(self.height)) as row:
                 copy(smart.add(first, row))
 
-        self._copy_padded(size, first, self.height, self.rows, whole, copy, store)
+        height, fits = self.height, self.rows_fit(first)
+        self._copy_padded(size, first, height, self.rows, fits, whole, copy, store)
 
     def _copy_columns(self, part: Part, panel: Expr) -> None:
         code, columns = self.code, part.columns
@@ -204,7 +215,8 @@ class ByteContraction(ContractionLoops):
                     read(1, None)
                     write(pair)
 
-        self._copy_padded(size, first, self.width, self.columns, whole, copy, store)
+        width, fits = self.width, self.fits(first, self.width, self.columns)
+        self._copy_padded(size, first, width, self.columns, fits, whole, copy, store)
 
     def _present(self, part: Part) -> Expr:
         """How many terms of a part there are."""

@@ -49,7 +49,7 @@ class Part:
     rows: SSAValue | None = None
     """The copy of `a`, if there is one."""
     columns: SSAValue | None = None
-    """The copy of a panel of `b`, likewise."""
+    """The copy of a panel of `b`, likewise, or of all panels."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +81,13 @@ class ContractionLoops(ContractionSizes):
                 zero = self.number(0)
                 self._write_part(Part(zero, tiles, zero, self.steps))
                 return
+            columns = self._alloc_panels() if self.shares_panels else None
             with (
                 self.stretches("k.p", self.terms, self.part_terms) as (term, terms),
                 self.stretches("tile.p", tiles, self.part_tiles) as (tile, count),
             ):
                 rows = self._alloc_rows(tiles)
-                part = Part(tile, count, term, terms, rows)
+                part = Part(tile, count, term, terms, rows, columns)
                 with code.loop("tile", count, self.kind) as number:
                     self._copy_rows(part, number)
                 self._write_part(part)
@@ -96,7 +97,10 @@ class ContractionLoops(ContractionSizes):
         code = self.code
         panels = self.count(self.columns, self.width)
         with code.loop("panel", panels, self.kind) as panel, code.block("panel"):
-            if self.panels is None:
+            if self.shares_panels:
+                with code.when(smart.eq(part.tile, self.number(0))):
+                    self._copy_columns(part, panel)
+            elif self.panels is None:
                 part = replace(part, columns=self._alloc_columns())
                 self._copy_columns(part, panel)
             with (
@@ -115,6 +119,12 @@ class ContractionLoops(ContractionSizes):
 
     def _alloc_columns(self) -> SSAValue:
         shape = [self._terms_of_part, self.width]
+        return self.code.alloc("columns", shape, self.dtype, "global")
+
+    def _alloc_panels(self) -> SSAValue:
+        """Memory for all panels of a part of the terms."""
+        panels = _extent(self.count(self.columns, self.width))
+        shape = [panels, self._terms_of_part, self.width]
         return self.code.alloc("columns", shape, self.dtype, "global")
 
     def _shape_of_rows(self, tiles: Expr) -> list[int | Expr]:
@@ -138,7 +148,7 @@ class ContractionLoops(ContractionSizes):
     def _copy_rows(self, part: Part, tile: Expr) -> None:
         """The rows of a tile of a part."""
         code = self.code
-        first = smart.mul(smart.add(part.tile, tile), self.number(self.height))
+        first = self.first_row(smart.add(part.tile, tile))
 
         def store(row: Expr, term: Expr, value: Expr) -> None:
             self.code.store(value, *self._copied(part, tile, smart.sub(row, first), term))
@@ -165,7 +175,8 @@ class ContractionLoops(ContractionSizes):
                 copy(smart.add(first, row))
 
         terms = part.terms
-        self._copy_padded(terms, first, self.height, self.rows, whole, copy, store)
+        height, fits = self.height, self.rows_fit(first)
+        self._copy_padded(terms, first, height, self.rows, fits, whole, copy, store)
 
     def _copied(
         self, part: Part, tile: Expr, row: Expr, term: Expr
@@ -180,13 +191,12 @@ class ContractionLoops(ContractionSizes):
 
     def _copy_columns(self, part: Part, panel: Expr) -> None:
         """The columns of a panel: term by term, all columns of it."""
-        columns = part.columns
-        assert columns is not None, "copied"
         first = smart.mul(panel, self.number(self.width))
         run = self._run_of_columns()
 
         def store(column: Expr, term: Expr, value: Expr) -> None:
-            self.code.store(value, columns, term, smart.sub(column, first))
+            place = self._copied_column(part, panel, term, smart.sub(column, first))
+            self.code.store(value, *place)
 
         def at(column: Expr) -> Point:
             return points(self.found.columns, self._split(column, self.found.columns))
@@ -212,7 +222,17 @@ class ContractionLoops(ContractionSizes):
                 self.code.steps("column", width, run, write, low=first)
 
         terms = part.terms if self.copies_rows else self.terms
-        self._copy_padded(terms, first, self.width, self.columns, whole, copy, store)
+        width, fits = self.width, self.fits(first, self.width, self.columns)
+        self._copy_padded(terms, first, width, self.columns, fits, whole, copy, store)
+
+    def _copied_column(
+        self, part: Part, panel: Expr, term: Expr, column: Expr
+    ) -> tuple[SSAValue, *tuple[Expr, ...]]:
+        """The copy of an element of `b`."""
+        assert part.columns is not None, "copied"
+        if self.shares_panels:
+            return part.columns, panel, term, column
+        return part.columns, term, column
 
     def _copy_padded(
         self,
@@ -220,14 +240,14 @@ class ContractionLoops(ContractionSizes):
         first: Expr,
         size: int,
         extent: Expr,
+        fits: Expr,
         whole: Callable[[], None],
         copy: Callable[[Expr], None],
         store: Callable[[Expr, Expr, Expr], None],
     ) -> None:
         """Copy `size` lines of so many terms from `first` on, of which those after
-        `extent` are zero."""
+        `extent` are zero, if they do not fit."""
         code = self.code
-        fits = self._fits(first, size, extent)
         with code.when(fits):
             whole()
         if smart.literal(fits) == 1:
@@ -243,12 +263,18 @@ class ContractionLoops(ContractionSizes):
             ):
                 store(line, term, smart.const(0, self.dtype))
 
-    def _fits(self, first: Expr, size: int, extent: Expr) -> Expr:
+    def fits(self, first: Expr, size: int, extent: Expr) -> Expr:
         """Whether `size` lines from `first` on are within the extent."""
         steps = self.number(size)
         if smart.literal(smart.floormod(extent, steps)) == 0:
             return smart.const(1, i1)
         return smart.le(smart.add(first, steps), extent)
+
+    def rows_fit(self, first: Expr) -> Expr:
+        """Whether the rows of a tile from `first` on are within the extent."""
+        if self.repeats_rows:
+            return smart.const(1, i1)
+        return self.fits(first, self.height, self.rows)
 
     def _run_of_columns(self) -> int:
         """How many columns, from a multiple of that number on, are neighbours in `b`."""
@@ -299,10 +325,10 @@ class ContractionLoops(ContractionSizes):
     ) -> None:
         """Add the terms of `length` steps, from `first` of the part on, to a tile."""
         code = self.code
-        row = smart.mul(smart.add(part.tile, number), self.number(self.height))
+        row = self.first_row(smart.add(part.tile, number))
         column = smart.mul(panel, self.number(self.width))
-        fits = self._fits(column, self.width, self.columns)
-        whole = smart.conjunction(self._fits(row, self.height, self.rows), fits)
+        fits = self.fits(column, self.width, self.columns)
+        whole = smart.conjunction(self.rows_fit(row), fits)
         tile = Tile(part, number, panel, row, column, whole, fits)
         with code.block("tile"):
             shape = [self.height, self.width]
@@ -373,33 +399,67 @@ class ContractionLoops(ContractionSizes):
         step = self.number(steps)
         with code.loop("k.s", smart.floordiv(length, step)) as number:
             for line in range(lines):
-                self._fetch(tile, smart.add(first, length), number, line)
+                self._fetch(tile, first, length, number, line)
             kind = tir.ForKind.UNROLLED
             with code.loop("k", step, kind, annotations=LEFT_TO_LLVM) as k:
                 add(smart.add(smart.add(first, smart.mul(number, step)), k))
 
-    def _fetch(self, tile: Tile, after: Expr, step: Expr, line: int) -> None:
-        """Fetch a line of what follows a block that ends at `after`: the next terms of
-        the panel, or of the next panel. Each tile fetches other lines."""
-        assert self.panels is not None, "asked before"
+    def _fetch(
+        self, tile: Tile, first: Expr, length: Expr, step: Expr, line: int
+    ) -> None:
+        """Fetch a line of what follows a block of `length` terms. Each tile fetches other
+        lines."""
         assert self.ahead is not None, "asked before"
         assert self.known_block is not None, "asked before"
+        number = self.number
+        steps, lines = self.ahead
+        fetched = smart.add(
+            smart.mul(tile.number, number(self.known_block // steps)), step
+        )
+        fetched = smart.add(smart.mul(fetched, number(lines)), number(line))
+        if self.panels is None:
+            self._fetch_columns(tile, first, fetched)
+        else:
+            self._fetch_panels(tile, smart.add(first, length), fetched)
+
+    def _fetch_columns(self, tile: Tile, first: Expr, fetched: Expr) -> None:
+        """Fetch a line of the next panel, for the terms from `first` on."""
+        number, found = self.number, self.found
+        load = found.b.owner
+        assert isinstance(load, tir.LoadOp), "asked before"
+        lines = number(self.lines_of_panel)
+        term = smart.add(smart.add(tile.part.term, first), smart.floordiv(fetched, lines))
+        term = smart.minimum(term, smart.sub(self.terms, number(1)))
+        within = smart.mul(smart.floormod(fetched, lines), number(self._per_line))
+        column = smart.add(smart.add(tile.column, number(self.width)), within)
+        column = smart.minimum(column, smart.sub(self.columns, number(1)))
+        at = {
+            **self.point,
+            **points(found.columns, [column]),
+            **points(found.terms, [term]),
+        }
+        trees = [found.nest.tree_at(view(i, found.nest.trees), at) for i in load.indices]
+        fetch(self.code, load.buffer, trees, INTO_SECOND_CACHE)
+
+    @property
+    def _per_line(self) -> int:
+        return max(LINE_BYTES // self.bytes, 1)
+
+    def _fetch_panels(self, tile: Tile, after: Expr, fetched: Expr) -> None:
+        """Fetch a line of what follows a block that ends at `after`: the next terms of
+        the panel, or of the next panel."""
+        assert self.panels is not None, "asked before"
         code, number, part = self.code, self.number, tile.part
         load, _ = self.panels
-        steps, lines = self.ahead
         after = smart.add(part.term, after)
         next_term = smart.add(smart.mul(tile.panel, self.terms), after)
         if self.part_terms is not None:
             other = smart.add(smart.mul(tile.panel, self.terms), self.terms)
             at_end = smart.eq(after, smart.add(part.term, part.terms))
             next_term = smart.select(at_end, smart.add(other, part.term), next_term)
-        fetched = smart.add(
-            smart.mul(tile.number, number(self.known_block // steps)), step
-        )
-        fetched = smart.add(smart.mul(fetched, number(lines)), number(line))
-        per_line = number(max(LINE_BYTES // self.bytes, 1))
         place = smart.add(
-            smart.mul(next_term, number(self.width)), smart.mul(fetched, per_line)
+            smart.mul(next_term, number(self.width)),
+            smart.mul(fetched, number(self._per_line)),
         )
         panels = self.count(self.columns, self.width)
         whole = smart.mul(smart.mul(panels, self.terms), number(self.width))
@@ -414,7 +474,7 @@ class ContractionLoops(ContractionSizes):
 
     def _row_in_place(self, tile: Tile, terms: Point) -> Callable[[Expr], Expr]:
         """The elements of `a`; rows after the last one are the last."""
-        is_whole = smart.literal(self._fits(tile.row, self.height, self.rows)) == 1
+        is_whole = smart.literal(self.rows_fit(tile.row)) == 1
 
         def value(row: Expr) -> Expr:
             flat = smart.add(tile.row, row)
@@ -436,8 +496,8 @@ class ContractionLoops(ContractionSizes):
 
         def column_at(column: Expr) -> Expr:
             if self.panels is None:
-                assert tile.part.columns is not None, "copied"
-                return code.load(tile.part.columns, term, column)
+                place = self._copied_column(tile.part, tile.panel, term, column)
+                return code.load(*place)
             at = smart.add(tile.part.term, term)
             return code.load(self.panels[0].buffer, tile.panel, at, column)
 

@@ -1,8 +1,9 @@
 """How large the tiles, blocks and parts of a contraction are.
 
 A tile is what registers hold; a panel is the columns of a tile, and a block of it, which
-all tiles of rows go over, is in the first cache; a part is rows for some of the terms,
-which all panels go over, and is in the second cache.
+all tiles of rows go over, is in the second cache; a part is rows for some of the terms,
+which all panels go over, and is in the last cache. Threads wait for each other between
+parts, and results are loaded and stored once for each block: both are few.
 """
 
 from __future__ import annotations
@@ -122,8 +123,16 @@ class ContractionSizes:
 
     @cached_property
     def vectors(self) -> int:
-        """Vectors of columns of a tile."""
-        return self.panels[1] // self.lanes if self.panels else _TILE_VECTORS
+        """Vectors of columns of a tile: three, where that fills the last panel better than
+        two, or as well."""
+        if self.panels is not None:
+            return self.panels[1] // self.lanes
+        columns = smart.literal(self.columns)
+        wide = [axis for axis in self.found.columns if axis.size != 1]
+        if columns is None or len(wide) != 1 or self._registers != _REGISTERS:
+            return _TILE_VECTORS
+        counts = (_TILE_VECTORS + 1, _TILE_VECTORS)
+        return min(counts, key=lambda count: -int(columns) % (count * self.lanes))
 
     @cached_property
     def width(self) -> int:
@@ -144,12 +153,37 @@ class ContractionSizes:
         def cost(height: int) -> tuple[float, int]:
             # Twice the multiply-adds of a vector of columns, and the loads of it.
             tiles = -(-int(rows) // height)
-            factor = 1 if rows % height == 0 else _EDGES
+            fits = rows % height == 0 or (self._is_one_pass and rows >= height)
+            factor = 1 if fits else _EDGES
             return factor * tiles * (2 * height + 1), -height
 
         # Fewer sums than half of the registers would wait for each other.
         enough = [h for h in range(1, most + 1) if h > most // 2 or h == rows]
         return min(enough, key=cost)
+
+    @cached_property
+    def _is_one_pass(self) -> bool:
+        """Whether each tile is computed at once, from nothing."""
+        is_new = self.found.reduction.init is not None
+        return is_new and self.block is None and self.part_terms is None
+
+    @cached_property
+    def repeats_rows(self) -> bool:
+        """Whether the last tile ends with the last row, and computes rows of the one before
+        it again, so that all tiles are whole. A thread computes all tiles of a panel, one
+        after the other."""
+        rows = smart.literal(self.rows)
+        if rows is None or rows < self.height or rows % self.height == 0:
+            return False
+        return self._is_one_pass
+
+    def first_row(self, tile: Expr) -> Expr:
+        """The first row of a tile."""
+        first = smart.mul(tile, self.number(self.height))
+        if not self.repeats_rows:
+            return first
+        last = smart.sub(self.rows, self.number(self.height))
+        return Value(self.code.value(smart.minimum(first, last)))
 
     # ---- operands ----
 
@@ -225,7 +259,8 @@ class ContractionSizes:
         """Steps that all rows of a part go over before the next ones; None for all."""
         if not self.copies_rows:
             return self._equal(self.steps, max(_TERMS // self.terms_of_step, 1), 1)
-        held = self.machine.first_cache_bytes * 3 // 4
+        machine = self.machine
+        held = max(machine.first_cache_bytes * 3 // 4, machine.second_cache_bytes // 8)
         most = max(held // (self.width * self.bytes), _MOST_STEPS)
         extent = self.terms if self.part_terms is None else self.number(self.part_terms)
         return self._equal(extent, most, _MOST_STEPS)
@@ -258,9 +293,21 @@ class ContractionSizes:
         return self._equal(self.count(self.rows, self.height), -(-most // self.height), 1)
 
     @cached_property
+    def shares_panels(self) -> bool:
+        """Whether all panels of some terms are copied once, for all parts with rows for
+        these terms, and not each panel for each part."""
+        return self.panels is None and self.part_tiles is not None
+
+    @cached_property
     def _held(self) -> int:
-        """Elements of a part."""
-        return self.machine.second_cache_bytes * 3 // 4 // self.bytes
+        """Elements of a part; fewer where it is not known that there are many rows, as
+        memory is for a whole part."""
+        known = [smart.literal(extent) for extent in (self.rows, self.terms)]
+        machine = self.machine
+        held = machine.second_cache_bytes * 3 // 4
+        if None not in known:
+            held = max(machine.cache_bytes // 2, held)
+        return held // self.bytes
 
     def _equal(self, extent: Expr, most: int, unit: int) -> int | None:
         """Equal stretches of about `most`, multiples of `unit`; None for one stretch."""
@@ -276,29 +323,50 @@ class ContractionSizes:
 
     @cached_property
     def ahead(self) -> tuple[int, int] | None:
-        """For large panels, how many terms are added between fetches, and how many lines
-        are fetched then, such that the tiles of a block fetch the next block.
+        """For a large `b`, how many terms are added between fetches, and how many lines
+        are fetched then, such that the tiles of a block fetch the next block of panels,
+        or the next panel of the terms of the block where panels are copied.
 
-        No cache has such panels when the product begins, and what the processor fetches
-        by itself comes too late.
+        No cache has such an operand when the product begins, and what the processor
+        fetches by itself comes too late.
         """
         block, rows = self.known_block, smart.literal(self.rows)
         terms = smart.literal(self.terms)
-        if self.panels is None or block is None or terms is None:
+        load = self.panels[0] if self.panels is not None else self._lines_of_columns
+        if load is None or block is None or terms is None:
             return None
-        shape = tir.buffer_definition(self.panels[0].buffer).type.get_shape()
+        shape = tir.buffer_definition(load.buffer).type.get_shape()
         # Places in panels are numbers of 32 bits, if those of the program are.
         if DYNAMIC_INDEX in shape or prod(shape) >= 1 << 31:
             return None
         if prod(shape) * self.bytes < _LARGE:
             return None
         tiles = self.part_tiles or -(-int(rows or _ROWS) // self.height)
-        lines = -(-self.width * self.bytes // LINE_BYTES)
+        lines = self.lines_of_panel
         steps = _MOST_STEPS
         parts = (block, self.part_terms or int(terms), int(terms))
         while any(size % steps for size in parts) or steps > max(tiles // lines, 1):
             steps //= 2
         return steps, -(-lines * steps // tiles)
+
+    @cached_property
+    def lines_of_panel(self) -> int:
+        """Lines of memory of the columns of a panel, for one term."""
+        return -(-self.width * self.bytes // LINE_BYTES)
+
+    @cached_property
+    def _lines_of_columns(self) -> tir.LoadOp | None:
+        """The load of a `b` whose columns are neighbours, and are copied for one part
+        with all rows."""
+        load = self.found.b.owner
+        if not isinstance(load, tir.LoadOp) or self.shares_panels or not self.copies_rows:
+            return None
+        if len(self.found.columns) != 1 or len(self.found.terms) != 1:
+            return None
+        if is_lazy(self.found.nest):
+            return None
+        steps = steps_behind(self.found.nest, self.found.b, self.found.columns[0])
+        return load if steps == {1} else None
 
 
 _EDGES = 1.06

@@ -512,7 +512,8 @@ tir.func @reversed(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !t
 
 // -----
 
-// Products of matrices: operands in the order of their use, tiles in registers.
+// Products of matrices: operands in the order of their use, tiles in registers. The last
+// tile ends with the last row.
 
 tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "matmul", param_names = ["A_handle", "B_handle", "C_handle"]} {
   %c0 = tir.const 0 : i32
@@ -551,18 +552,10 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.block "contraction" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// CHECK: tir.if %{{[^ ]+}} {
+// CHECK: %{{[^ ]+}} = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
 // CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
-// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
@@ -573,7 +566,6 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
@@ -584,17 +576,7 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
@@ -602,18 +584,10 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.block "contraction" {
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// ORDER: tir.if %{{[^ ]+}} {
+// ORDER: %{{[^ ]+}} = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
 // ORDER: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// ORDER: tir.if %{{[^ ]+}} {
-// ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// ORDER: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
-// ORDER: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: tir.block "panel" {
@@ -624,7 +598,6 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.block "tile" {
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// ORDER: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
@@ -636,17 +609,7 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: %{{[^ ]+}} = tir.mul %{{[^ ]+}}, %{{[^ ]+}} : f32
 // ORDER: %{{[^ ]+}} = tir.add %{{[^ ]+}}, %{{[^ ]+}} : f32
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// ORDER: tir.if %{{[^ ]+}} {
 // ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// ORDER: tir.if %{{[^ ]+}} {
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// ORDER: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
@@ -958,10 +921,11 @@ tir.func @few_panels(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: 
 // CHECK-NOT: tir.alloc_buffer "rows"
 // CHECK: tir.for "panel"
 // CHECK: tir.for "tile"
+// CHECK: %[[LOW:.*]] = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
 // CHECK: tir.block "tile" {
 // CHECK: tir.for "k" %[[K:.*]] = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: %[[ROW:.*]] = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
+// CHECK: %[[ROW:.*]] = tir.add %[[LOW]], %{{[^ ]+}} : i32
 // CHECK: tir.load %A[%[[ROW]], %[[K]]] : f32
 // CHECK: tir.call "fma"
 

@@ -76,6 +76,7 @@ def test_panels_are_read_where_they_are(
         vector_bytes=16,
         parallel_grain=30,
         fuse_multiply_add=False,
+        cache_bytes=2304,
         first_cache_bytes=256,
         second_cache_bytes=1536,
     )

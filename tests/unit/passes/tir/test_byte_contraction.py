@@ -17,7 +17,11 @@ from xdsl_tvm.tvmscript.parser import parse
 Array = NDArray[Any]
 PAIRS = 'tir.buffer<2x{}xi16, "local">'
 SCHEDULE = DefaultCPUSchedule(
-    vector_bytes=16, parallel_grain=30, first_cache_bytes=1024, second_cache_bytes=512
+    vector_bytes=16,
+    parallel_grain=30,
+    cache_bytes=768,
+    first_cache_bytes=1024,
+    second_cache_bytes=512,
 )
 
 
