@@ -236,7 +236,7 @@ class _Peer:
 
 def line(shape: Shape, where: str, result: Result) -> str:
     """A row of the table."""
-    limit = max(result.peak, result.copy)
+    limit = max(result.peak, result.memory)
     return row([shape.name, where], shape.operations, shape.bytes, limit, result)
 
 

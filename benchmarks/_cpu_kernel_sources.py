@@ -161,6 +161,35 @@ def peak(Z: T.Buffer(({threads}, 16), "float32")):
 """Chains of multiply-adds that do not wait for each other; each thread has its own."""
 
 
+READ = """
+@T.prim_func
+def read(
+    A: T.Buffer(({parts}, {size}), "float32"), Z: T.Buffer(({parts}, 64), "float32")
+):
+    T.func_attr({{"global_symbol": "read", "tir.noalias": True}})
+    for p in T.parallel({parts}):
+        with T.block("read"):
+            T.reads(A[p, 0:{size}])
+            T.writes(Z[p, 0:64])
+            sums = T.alloc_buffer((64,), "float32", scope="local")
+            for u in T.unroll(4):
+                for v in T.vectorized(16):
+                    sums[u * 16 + v] = T.float32(0)
+            for k in range({steps}):
+                for u in T.unroll(4):
+                    ahead = T.address_of(A[p, u * {length} + T.min(k * 16 + 256, {last})])
+                    T.evaluate(T.call_intrin("int32", "tir.prefetch", ahead, 0, 3, 1))
+                    for v in T.vectorized(16):
+                        sums[u * 16 + v] = (
+                            sums[u * 16 + v] + A[p, u * {length} + k * 16 + v]
+                        )
+            for u in T.unroll(4):
+                for v in T.vectorized(16):
+                    Z[p, u * 16 + v] = sums[u * 16 + v]
+"""
+"""Parts of memory are read, each from four places on, and fetched 1 KiB ahead."""
+
+
 def map_kernel(name: str, inputs: str, value: str, rows: int, columns: int) -> str:
     """`Z[vi, vj] = value` over arrays with the names in `inputs`, all of one shape."""
     buffer = f'T.Buffer(({rows}, {columns}), "float32")'
@@ -195,6 +224,14 @@ def layer_norm(n: int, m: int) -> str:
 def matmul(n: int) -> str:
     """The product of two n by n matrices."""
     return _MATMUL.format(n=n)
+
+
+def read(parts: int, size: int) -> str:
+    """The sums of `parts` rows of so many elements, 64 of each."""
+    length = size // 4
+    return READ.format(
+        parts=parts, size=size, length=length, steps=length // 16, last=length - 1
+    )
 
 
 def fma_peak(threads: int, chains: int, steps: int) -> str:

@@ -150,10 +150,10 @@ def measure(
     product: Product,
     seconds: float,
     chains: tuple[Call, int],
-    copies: tuple[Sequence[Call], int],
+    read: tuple[Call, int],
 ) -> Result:
     """A product in turns with its peer and the limits: multiplications and additions in
-    registers, and how many; copies, and the bytes that one reads and writes."""
+    registers, and how many; a read of memory, and its bytes."""
     random = np.random.default_rng(1)
     x = _array((product.rows, product.terms), product.dtype, random)
     shape = (product.terms, product.columns)
@@ -173,15 +173,12 @@ def measure(
         [
             *(partial(_part_of_turn, call, 1 / count) for call in calls),
             partial(_part_of_turn, chains[0], product.operations / chains[1]),
-            *(
-                partial(_part_of_turn, copy, product.bytes / copies[1])
-                for copy in copies[0]
-            ),
+            partial(_part_of_turn, read[0], product.bytes / read[1]),
         ],
         seconds,
     )
     best = times[1] if peer is not None else None
-    return Result(times[0], best, times[len(calls)], min(times[len(calls) + 1 :]))
+    return Result(times[0], best, times[len(calls)], times[len(calls) + 1])
 
 
 def _part_of_turn(call: Call, part: float) -> float:
@@ -191,18 +188,18 @@ def _part_of_turn(call: Call, part: float) -> float:
 def line(product: Product, result: Result) -> str:
     """A row of the table."""
     name, size = product.name, product.bytes
-    return row([name], product.operations, size, result.copy, result)
+    return row([name], product.operations, size, result.memory, result)
 
 
 HEADER = [
-    "| product | time | GOP/s | of peak | GB/s | of copy | onnxruntime |",
+    "| product | time | GOP/s | of peak | GB/s | of a read | onnxruntime |",
     "|---|---|---|---|---|---|---|",
 ]
 LEGEND = """
 Products of rows x terms and terms x columns; weights are constants unless it says that
 they are arguments. One call computes with several weights, larger together than
 the caches, and the time is that of one. *peak* is that of multiply-adds of f32 in
-registers, of as many operations. *GB/s* counts the weight alone, *copy* is a copy that
-reads and writes as many bytes. *onnxruntime* says how many times as long its MatMul or
-MatMulInteger takes.
+registers, of as many operations. *GB/s* counts the weight alone, *a read* is one of as
+many bytes, from four places on that are fetched ahead. *onnxruntime* says how many times
+as long its MatMul or MatMulInteger takes.
 """

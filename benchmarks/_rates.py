@@ -13,8 +13,8 @@ class Result:
     peer: float | None
     peak: float
     """Multiply-adds of f32 of as many operations in registers."""
-    copy: float
-    """A copy of the bytes that count."""
+    memory: float
+    """A read of the bytes that count; of a convolution, a copy of them."""
 
 
 def row(

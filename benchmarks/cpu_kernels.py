@@ -11,8 +11,8 @@ schedules it. For each number of threads there is a process of
 its own, bound to as many cores. In it, the kernel, numpy's way to compute the same, and
 TVM's default build for the CPU, if `tvm` can be imported, take turns; the best time of
 each counts. Results are compared with numpy's first. A kernel bound by memory is also
-compared with a copy, the faster of numpy's and of a compiled one, and a kernel bound by
-arithmetic with multiply-adds in registers.
+compared with a copy, the faster of numpy's and of a compiled one, or with a read if it
+writes next to nothing, and a kernel bound by arithmetic with multiply-adds in registers.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from _worker import run_worker
 HEADER = "from xdsl_tvm.tvmscript import tir as T\n"
 ROWS, COLUMNS = 4096, 4096
 """64 MiB of f32."""
+_PARTS = 16
+"""Parts of them that threads read."""
 Array = np.ndarray[Any, np.dtype[np.float32]]
 Call = Callable[[], object]
 
@@ -53,6 +55,8 @@ class Kernel:
     """Writes the result like the kernel, or returns it."""
     flops: int = 0
     bytes: int = 0
+    reads_only: bool = False
+    """Whether what it writes is next to nothing."""
 
 
 @dataclass
@@ -108,7 +112,8 @@ def kernels() -> list[Kernel]:
     for axis, reference in ((0, _sum_columns), (1, _sum_rows)):
         source = sources.sum_kernel(axis, *shape)
         name = f"sum over axis {axis}"
-        found.append(Kernel(name, source, [shape, (ROWS,)], reference, bytes=size))
+        shapes = [shape, (ROWS,)]
+        found.append(Kernel(name, source, shapes, reference, bytes=size, reads_only=True))
     source = sources.softmax(*rows)
     found.append(Kernel("softmax", source, [rows] * 2, _softmax, bytes=row_bytes))
     source = sources.layer_norm(*rows)
@@ -207,21 +212,28 @@ class Limits:
     copies: list[Call]
     copied: int
     """Bytes read and written by a copy."""
+    read: Call
+    read_bytes: int
     chains: Call
     operations: int
 
 
 def limits(threads: int) -> Limits:
-    """A copy of 64 MiB, and multiply-adds in vectors that stay in registers."""
+    """A copy of 64 MiB, a read of as many, and multiply-adds in vectors that stay in
+    registers."""
     random = np.random.default_rng(1)
     a, z = (aligned((ROWS, COLUMNS), random) for _ in range(2))
     copy = compiled(sources.map_kernel("copy", "A", "A[vi, vj]", ROWS, COLUMNS))
+    read, parts = compiled(sources.read(_PARTS, ROWS * COLUMNS // _PARTS)), (_PARTS, 64)
+    rows, found = a.reshape(_PARTS, -1), aligned(parts, random)
     chains, steps = 12, 1_000_000
     source = sources.fma_peak(threads, chains, steps)
     sums, peak = aligned((threads, 16), random), compiled(source)
     return Limits(
         [lambda: copy(a, z), lambda: np.copyto(z, a)],
         2 * a.nbytes,
+        lambda: read(rows, found),
+        a.nbytes,
         lambda: peak(sums),
         32 * threads * chains * steps,
     )
@@ -247,9 +259,13 @@ def measure(kernel: Kernel, seconds: float, machine: Limits) -> Result:
         error = np.abs(arrays[-1] - expected).max() / scale
         if not error < 1e-4:
             raise SystemExit(f"{kernel.name}: wrong by {error} of the largest value")
-    others = machine.copies if kernel.bytes else [machine.chains]
     work = kernel.bytes or kernel.flops
-    part = work / (machine.copied if kernel.bytes else machine.operations)
+    others, whole = [machine.chains], machine.operations
+    if kernel.reads_only:
+        others, whole = [machine.read], machine.read_bytes
+    elif kernel.bytes:
+        others, whole = machine.copies, machine.copied
+    part = work / whole
     racers = [*calls, lambda: kernel.reference(*arrays), *others]
     times = race([partial(turn, call) for call in racers], seconds)
     numpy = len(calls)
@@ -299,7 +315,7 @@ def work_on_products(threads: int, only: Sequence[str], seconds: float) -> None:
                 product,
                 seconds,
                 (machine.chains, machine.operations),
-                (machine.copies, machine.copied),
+                (machine.read, machine.read_bytes),
             )
             print(_products.line(product, result), flush=True)
 
@@ -360,9 +376,10 @@ f32 arrays of 64 MiB; rows of softmax and layer norm: 4096 of 1024; conv2d: 64 c
 56 by 56, 3 by 3, to 64. Each kernel is written in TIR without a schedule. *numpy* and
 *TVM* (its default build for the CPU) say how many times as long they take; numpy computes
 in place where it can, on one thread but for products. The *limit* is what the machine
-gives for the same bytes in a copy, or for the same operations in registers, measured in
-turns with the kernel: what is above 100 % is noise, and a copy that reads and writes in
-equal parts is no exact bound for others. Memory-bound rates count each array once.
+gives for the same bytes in a copy, in a read for sums, or for the same operations in
+registers, measured in turns with the kernel: what is above 100 % is noise, and a copy
+that reads and writes in equal parts is no exact bound for others. Memory-bound rates
+count each array once.
 """
 
 

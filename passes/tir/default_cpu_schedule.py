@@ -62,8 +62,8 @@ class DefaultCPUSchedule(CompilerPass):
         `parallel_grain` (16384): nests of fewer iterations stay on one thread
         `first_cache_bytes` (48 KiB), `second_cache_bytes` (1 MiB): the caches of a core.
         A block of a matrix product takes three quarters of the first or an eighth of the
-        second, whichever is more; a part takes half of `cache_bytes`, or three quarters of
-        the second where numbers of rows or terms are not known
+        second, whichever is more; a part takes half of `cache_bytes`, or three quarters
+        of the second where numbers of rows or terms are not known
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 

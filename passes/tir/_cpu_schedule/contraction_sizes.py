@@ -45,7 +45,8 @@ _ROWS = 384
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
-"""Bytes of panels that are fetched before they are used."""
+_LARGE_COLUMNS = 2 << 20
+"""Bytes of panels, and of a matrix, that are fetched before they are used."""
 _MOST_STEPS = 8
 """Terms that are added for each line that is fetched."""
 
@@ -123,8 +124,8 @@ class ContractionSizes:
 
     @cached_property
     def vectors(self) -> int:
-        """Vectors of columns of a tile: three, where that fills the last panel better than
-        two, or as well."""
+        """Vectors of columns of a tile: three, where that fills the last panel better
+        than two, or as well."""
         if self.panels is not None:
             return self.panels[1] // self.lanes
         columns = smart.literal(self.columns)
@@ -169,9 +170,11 @@ class ContractionSizes:
 
     @cached_property
     def repeats_rows(self) -> bool:
-        """Whether the last tile ends with the last row, and computes rows of the one before
-        it again, so that all tiles are whole. A thread computes all tiles of a panel, one
-        after the other."""
+        """Whether the last tile ends with the last row, and computes rows of the one
+        before it again, so that all tiles are whole.
+
+        A thread computes all tiles of a panel, one after the other.
+        """
         rows = smart.literal(self.rows)
         if rows is None or rows < self.height or rows % self.height == 0:
             return False
@@ -339,7 +342,8 @@ class ContractionSizes:
         # Places in panels are numbers of 32 bits, if those of the program are.
         if DYNAMIC_INDEX in shape or prod(shape) >= 1 << 31:
             return None
-        if prod(shape) * self.bytes < _LARGE:
+        least = _LARGE if self.panels is not None else _LARGE_COLUMNS
+        if prod(shape) * self.bytes < least:
             return None
         tiles = self.part_tiles or -(-int(rows or _ROWS) // self.height)
         lines = self.lines_of_panel

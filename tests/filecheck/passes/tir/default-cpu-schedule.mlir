@@ -1084,20 +1084,10 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.block "contraction" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<2x27x6xf32>
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
-// CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "line" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
-// CHECK: tir.for "term" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
@@ -1110,7 +1100,6 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.block "tile" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "sums" : !tir.buffer<6x8xf32, "local">
-// CHECK: %{{[^ ]+}} = tir.alloc_buffer "edge" : !tir.buffer<6x8xf32, "local">
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
@@ -1121,17 +1110,7 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: %{{[^ ]+}} = tir.call "fma"(%{{[^ ]+}}, %{{[^ ]+}}, %{{[^ ]+}}) : (f32, f32, f32) -> f32
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.if %{{[^ ]+}} {
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
-// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
-// CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "u" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} unrolled annotations {pragma_unroll_explicit = 0 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
