@@ -52,7 +52,8 @@ class ConvertToMemref(CompilerPass):
         or of the parallel iteration, and aligned to 64 bytes if they have as many;
         others are memref.alloc with a memref.dealloc at the end of their scope. A
         parallel loop is an scf.parallel. The stores in a loop with the annotation
-        `nontemporal` are nontemporal, and a fence follows the loop. LLVM puts
+        `nontemporal` are nontemporal, and a fence follows the loop, or a loop around it
+        with the annotation `nontemporal_fence`. LLVM puts
         `unroll_count` iterations of a loop with that annotation into one.
     Leaves alone: other functions; foreign operations inside TIR functions
     Errors: blocks, thread axes, scalable vectors, arithmetic on 8- and 4-bit floats,
@@ -60,7 +61,7 @@ class ConvertToMemref(CompilerPass):
         the last statement, regions of several blocks; each names the operation and the
         remedy
     Attributes: read: `global_symbol` (without it the function is private),
-        `tir.noalias`, the annotations `nontemporal` and
+        `tir.noalias`, the annotations `nontemporal`, `nontemporal_fence` and
         `unroll_count` of loops; created: `llvm.noalias` on
         memref arguments; removed: all others of the function
     Differs from TVM: TVM generates code from TIR. Vectorized and unrolled loops that are

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -18,7 +18,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction import (
     match_large_contraction,
     schedule_contraction,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.elementwise import schedule_map
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
+    FENCED,
+    schedule_map,
+    streams,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, is_for_cpu, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import schedule_reduction
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
@@ -128,8 +132,8 @@ class DefaultCPUSchedule(CompilerPass):
         different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
-        annotations `nontemporal`, `unroll_count` and `pragma_unroll_explicit`; removed:
-        none
+        annotations `nontemporal`, `nontemporal_fence`, `unroll_count` and
+        `pragma_unroll_explicit`; removed: none
     Differs from TVM: TVM leaves such functions serial, or asks for a search of schedules
     """
 
@@ -285,15 +289,26 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
     else:
         depth = shared_rows(group)
         rows = group[0].axes[:depth]
-        with fused_loop(code, rows, kind_of(parallel)) as point:
-            for nest in group:
+        fenced = [parallel and _is_streamed(nest, group, machine) for nest in group]
+        hints: dict[str, Attribute] | None = {FENCED: UnitAttr()} if any(fenced) else None
+        with fused_loop(code, rows, kind_of(parallel), hints) as point:
+            for nest, streamed in zip(group, fenced, strict=True):
                 own = zip(nest.axes, rows, strict=False)
                 here: Point = {a.variable: point[row.variable] for a, row in own}
-                written = _write(code, nest, here, machine, parallel=False)
+                written = _write(
+                    code, nest, here, machine, parallel=False, fenced=streamed
+                )
                 if not written:
                     nest.write_loops(code, here)
     for nest in group:
         Rewriter.erase_op(nest.outermost)
+
+
+def _is_streamed(nest: Nest, group: list[Nest], machine: Machine) -> bool:
+    """Whether a nest is a map with large results, which no other nest of a group uses."""
+    others = [each for each in group if each is not nest]
+    used = {access.buffer for each in others for access in each.accesses}
+    return is_map(nest) and not nest.written & used and streams(nest, machine)
 
 
 def _write_contraction(
@@ -313,7 +328,13 @@ def _with_map(group: list[Nest], machine: Machine) -> Contraction | None:
 
 
 def _write(
-    code: LoopCode, nest: Nest, point: Point, machine: Machine, *, parallel: bool
+    code: LoopCode,
+    nest: Nest,
+    point: Point,
+    machine: Machine,
+    *,
+    parallel: bool,
+    fenced: bool = False,
 ) -> bool:
     """Write a nest at `point` by the strategy for it; False if there is none."""
     transpose = None if point else match_large_transpose(nest, machine)
@@ -321,7 +342,7 @@ def _write(
         schedule_transpose(code, transpose, machine, parallel=parallel)
         return True
     if is_map(nest):
-        schedule_map(code, nest, point, machine, parallel=parallel)
+        schedule_map(code, nest, point, machine, parallel=parallel, fenced=fenced)
         return True
     reduction = match_reduction(nest)
     if reduction is None:

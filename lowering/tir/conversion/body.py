@@ -88,6 +88,9 @@ NONTEMPORAL = "nontemporal"
 """Annotation of a loop: what it stores is not read again soon, so it need not go through
 the cache. Any value but false or 0 counts."""
 
+FENCED = "nontemporal_fence"
+"""Annotation of a loop around such loops: one fence after it is enough for all of them."""
+
 UNROLL_COUNT = "unroll_count"
 """Annotation of a loop: how many iterations LLVM is to put into one, all that it is to do
 to the loop; 1 leaves it as it is. Without it LLVM expands short loops, whose iterations
@@ -267,13 +270,18 @@ class BodyConverter(PackedEmitter):
             self.on_cpu and not self.nontemporal and _has_annotation(op, NONTEMPORAL)
         )
         self.nontemporal |= outermost
+        fenced = self.on_cpu and not self.fenced and _has_annotation(op, FENCED)
+        self.fenced |= fenced
         if op.kind.data is tir.ForKind.PARALLEL and self.on_cpu:
             self._parallel_loop(op)
         else:
             self._serial_loop(op)
         if outermost:
             self.nontemporal = False
-            # Such stores are not in order with others without a fence.
+        if fenced:
+            self.fenced = False
+        if fenced or (outermost and not self.fenced):
+            # Other threads do not see such stores in order without a fence.
             self.emit(tvm_llvm.FenceOp())
 
     def _serial_loop(self, op: tir.ForOp) -> None:

@@ -60,6 +60,8 @@ class Emitter:
         self.values: dict[SSAValue, SSAValue] = {}
         self.nontemporal = False
         """Whether stores need not go through the cache."""
+        self.fenced = False
+        """Whether a fence follows a loop further out."""
         self._constants: dict[Attribute, SSAValue] = {}
         self._last_hoisted: Operation | None = None
         self._index_scopes: list[dict[SSAValue, SSAValue]] = [{}]

@@ -26,19 +26,28 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 NONTEMPORAL = "nontemporal"
 """Annotation of a loop whose stores are not read again soon."""
+FENCED = "nontemporal_fence"
+"""Annotation of a loop around such loops, which need no fences of their own."""
 _MAP_VECTORS = 2
 """Vectors that a step of a vectorized map takes, where it has none of the math calls."""
 
 
 def schedule_map(
-    code: LoopCode, nest: Nest, point: Point, machine: Machine, *, parallel: bool
+    code: LoopCode,
+    nest: Nest,
+    point: Point,
+    machine: Machine,
+    *,
+    parallel: bool,
+    fenced: bool = False,
 ) -> None:
-    """Write a map over the axes that `point` leaves open."""
+    """Write a map over the axes that `point` leaves open. Where a fence follows, its
+    stores may bypass the cache."""
     free = [axis for axis in nest.axes if axis.variable not in point]
     if not free:
         nest.write_instance(code, point)
         return
-    run = _VectorRun(nest, machine, streams=parallel and streams(nest, machine))
+    run = _VectorRun(nest, machine, streams=(parallel or fenced) and streams(nest, machine))
     if not point and len(free) > 1 and is_walked_in_order(nest):
         extents = [axis.extent for axis in free]
 

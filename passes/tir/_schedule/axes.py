@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from math import prod
 
 from xdsl.dialects.builtin import i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
@@ -51,7 +51,10 @@ def points(axes: Sequence[Axis], values: Sequence[Expr]) -> dict[SSAValue, Expr]
 
 @contextmanager
 def fused_loop(
-    code: LoopCode, axes: Sequence[Axis], kind: tir.ForKind
+    code: LoopCode,
+    axes: Sequence[Axis],
+    kind: tir.ForKind,
+    annotations: dict[str, Attribute] | None = None,
 ) -> Generator[dict[SSAValue, Expr]]:
     """One loop over several axes, in their order; none where there are none."""
     wide = [axis for axis in axes if axis.size != 1]
@@ -63,7 +66,8 @@ def fused_loop(
         return
     extents = [axis.extent for axis in wide]
     name = "_".join(axis.name for axis in wide)
-    with code.loop(name, product_of(extents), kind) as flat:
+    extent = product_of(extents)
+    with code.loop(name, extent, kind, annotations=annotations) as flat:
         yield {**one, **points(wide, split_index(flat, extents))}
 
 

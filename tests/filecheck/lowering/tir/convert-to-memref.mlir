@@ -167,7 +167,7 @@ tir.func @flow(%a: !tir.handle, %n: i32) attributes {global_symbol = "flow"} {
 // -----
 
 // What a parallel iteration has on the stack is its own. What a nontemporal loop stores
-// bypasses the cache, and is in order again after it.
+// bypasses the cache, and is in order again after it, or after a loop around it.
 
 tir.func @iterations(%a: !tir.handle) attributes {global_symbol = "iterations"} {
   %A = tir.match_buffer %a : !tir.buffer<16xf32>
@@ -186,6 +186,22 @@ tir.func @iterations(%a: !tir.handle) attributes {global_symbol = "iterations"} 
   }
 }
 
+tir.func @rows(%a: !tir.handle) attributes {global_symbol = "rows"} {
+  %A = tir.match_buffer %a : !tir.buffer<16xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %s0 = tir.const 0.0 : f32
+  tir.for %i = %c0 to %c4 annotations {nontemporal_fence} {
+    %r = tir.mul %i, %c4 : i32
+    tir.store %s0, %A[%c0] : f32
+    tir.for %j = %c0 to %c4 annotations {nontemporal} {
+      %k = tir.add %r, %j : i32
+      %x = tir.load %A[%k] : f32
+      tir.store %x, %A[%k] : f32
+    }
+  }
+}
+
 // CHECK-LABEL: func.func @iterations(
 // CHECK:         "scf.parallel"
 // CHECK-NEXT:    ^bb0(%[[I:.*]]: index):
@@ -194,6 +210,14 @@ tir.func @iterations(%a: !tir.handle) attributes {global_symbol = "iterations"} 
 // CHECK-NEXT:      %{{.*}} = arith.addi %[[V]], %{{.*}} : i8
 // CHECK:         scf.for
 // CHECK:           memref.store {{.*}} {nontemporal = true} : memref<16xf32>
+// CHECK-NEXT:    }
+// CHECK-NEXT:    tvm_llvm.fence seq_cst
+// CHECK-LABEL: func.func @rows(
+// CHECK:         scf.for
+// CHECK:           memref.store %{{[^ ]+}}, %{{[^ ]+}} : memref<16xf32>
+// CHECK:           scf.for
+// CHECK:             memref.store {{.*}} {nontemporal = true} : memref<16xf32>
+// CHECK-NEXT:      }
 // CHECK-NEXT:    }
 // CHECK-NEXT:    tvm_llvm.fence seq_cst
 
