@@ -12,12 +12,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
 from models import MODELS
 
-from xdsl_tvm.passes.relax.bind_params import BindParams
+from xdsl_tvm.passes.relax.bind_params import BindParams, Key
 from xdsl_tvm.registry import new_context
 
 RUNS = 7
@@ -61,7 +62,8 @@ def write_classifier(path: Path) -> None:
     """Write the text of the classifier, with its weights."""
     model = MODELS["digits_cnn"]()
     module = model.build()
-    params = dict(enumerate(model.parameters().values(), len(model.inputs())))
+    params: dict[Key, Any] = {}
+    params.update(enumerate(model.parameters().values(), len(model.inputs())))
     BindParams("main", params).apply(new_context(), module)
     path.write_text(str(module))
 
