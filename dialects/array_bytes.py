@@ -22,8 +22,8 @@ _ADVICE = getattr(mmap, "MADV_HUGEPAGE", None)
 def array_bytes(array: np.ndarray[Any, Any]) -> bytes:
     """The elements of an array in C order, as `array.tobytes()` returns them.
 
-    `tobytes` goes element by element over arrays that are not contiguous, and its memory
-    is not made of huge pages, whose first use takes half the time.
+    `tobytes` goes element by element over arrays that are not contiguous, and holds the
+    interpreter's lock.
     """
     if array.nbytes < _LARGE or sys.implementation.name != "cpython":
         return array.tobytes()
@@ -34,7 +34,6 @@ def array_bytes(array: np.ndarray[Any, Any]) -> bytes:
     new_bytes, address_of = _bytes_functions()
     found = new_bytes(None, array.nbytes)
     address = address_of(found)
-    advise_huge_pages(address, array.nbytes)
     memory = memoryview((ctypes.c_ubyte * array.nbytes).from_address(address)).cast("B")
     np.copyto(np.frombuffer(memory, array.dtype).reshape(array.shape), array)
     return found
