@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -115,31 +116,9 @@ def check_semantics(
     checker = SemanticsChecker(
         module, inputs, seed=seed, runs=runs, tolerance=tolerance, externs=externs
     )
-    if not checker.report.checked:
-        reasons = "; ".join(f"{n}: {why}" for n, why in checker.report.skipped.items())
-        raise SemanticsError(
-            f"no function could be run, pass inputs: {reasons or 'there is none'}"
-        )
-    module.verify()
-    before, current = module, module.clone()
-    context = new_context()
-    for one in passes:
-        one.apply(context, current)
-        if current.is_structurally_equivalent(before):
-            # Equal programs verify and compute the same; most passes of a pipeline
-            # change nothing.
-            continue
-        current.verify()
-        try:
-            checker.check(one.name, current)
-        except SemanticsError as error:
-            if save_to is not None:
-                smallest = checker.smallest(one, before)
-                options = checker.run_options()
-                write_reproducer(save_to, smallest, [one], str(error), options)
-            raise
-        before = current.clone()
-    return checker.report
+    if checker.report.checked:
+        module.verify()
+    return checker.check_passes(module, passes, save_to=save_to)
 
 
 class SemanticsChecker:
@@ -179,6 +158,53 @@ class SemanticsChecker:
         self._types = {name: functions[name].func.function_type for name in self._cases}
         self._labels = {name: _labels(functions[name].func) for name in self._cases}
         self._ways = {name: _ways(functions[name].func) for name in self._cases}
+
+    def fresh(self) -> SemanticsChecker:
+        """A checker of the same programs, to which no later state was shown.
+
+        Where many passes are checked, the functions run once before all of them.
+        """
+        found = copy(self)
+        report = self.report
+        found.report = SemanticsReport([*report.checked], {**report.skipped})
+        found._cases = dict(self._cases)
+        return found
+
+    def check_passes(
+        self,
+        module: ModuleOp,
+        passes: Sequence[ModulePass],
+        *,
+        save_to: Path | None = None,
+    ) -> SemanticsReport:
+        """Run passes on a copy of a module, which verifies and is that of the checker.
+
+        As `check_semantics`, which says what is raised and saved.
+        """
+        if not self.report.checked:
+            reasons = "; ".join(f"{n}: {why}" for n, why in self.report.skipped.items())
+            raise SemanticsError(
+                f"no function could be run, pass inputs: {reasons or 'there is none'}"
+            )
+        before, current = module, module.clone()
+        context = new_context()
+        for one in passes:
+            one.apply(context, current)
+            if current.is_structurally_equivalent(before):
+                # Equal programs verify and compute the same; most passes of a pipeline
+                # change nothing.
+                continue
+            current.verify()
+            try:
+                self.check(one.name, current)
+            except SemanticsError as error:
+                if save_to is not None:
+                    smallest = self.smallest(one, before)
+                    options = self.run_options()
+                    write_reproducer(save_to, smallest, [one], str(error), options)
+                raise
+            before = current.clone()
+        return self.report
 
     def _prepare(self, function: _Function, rng: np.random.Generator) -> None:
         name = function.func.sym_name.data

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
+from xdsl_tvm.interpreters.semantics import SemanticsChecker, SemanticsError
 from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes
 
@@ -86,17 +86,18 @@ def passes_of(pipeline: str) -> tuple[ModulePass, ...]:
 
 
 @cache
-def programs() -> list[tuple[int, ModuleOp]]:
-    """Programs with blocks, and the same ones without, by seed."""
-    found: list[tuple[int, ModuleOp]] = []
+def programs() -> list[tuple[ModuleOp, SemanticsChecker]]:
+    """Programs with blocks, and the same ones without, and what they compute."""
+    found: list[tuple[ModuleOp, SemanticsChecker]] = []
     for seed in range(FIRST, FIRST + COUNT):
         program = random_module(seed, isolated=True)
         if program.foreign:
             continue
-        found.append((seed, program.module))
         lowered = program.module.clone()
         lower_blocks(lowered)
-        found.append((seed, lowered))
+        for module in (program.module, lowered):
+            module.verify()
+            found.append((module, SemanticsChecker(module, seed=seed, tolerance=0.0)))
     return found
 
 
@@ -104,11 +105,11 @@ def programs() -> list[tuple[int, ModuleOp]]:
 def test_a_pass_keeps_what_programs_compute(pipeline: str) -> None:
     name = pipeline.partition("{")[0]
     accepted, refusals = 0, list[str]()
-    for seed, program in programs():
+    for program, checker in programs():
         module = program.clone()
         passes = passes_of(NEEDS.get(name, "")) + passes_of(pipeline)
         try:
-            check_semantics(module, passes, seed=seed, tolerance=0.0)
+            checker.fresh().check_passes(module, passes)
         except PassFailedException as error:
             refusals.append(str(error))
         except SemanticsError as error:

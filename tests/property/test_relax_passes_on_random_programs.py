@@ -17,7 +17,7 @@ from support.relax_modules import EXTERNS, random_relax_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes
 
@@ -82,9 +82,14 @@ def pipelines() -> Iterator[str]:
 
 
 @cache
-def programs() -> list[tuple[int, ModuleOp]]:
-    seeds = range(FIRST, FIRST + COUNT)
-    return [(seed, random_relax_module(seed, impure=seed % 2 == 1)) for seed in seeds]
+def programs() -> list[tuple[ModuleOp, SemanticsChecker]]:
+    """Programs, and what they compute."""
+    found: list[tuple[ModuleOp, SemanticsChecker]] = []
+    for seed in range(FIRST, FIRST + COUNT):
+        module = random_relax_module(seed, impure=seed % 2 == 1)
+        module.verify()
+        found.append((module, SemanticsChecker(module, seed=seed, externs=EXTERNS)))
+    return found
 
 
 @pytest.mark.parametrize("pipeline", list(pipelines()))
@@ -95,10 +100,10 @@ def test_a_pass_keeps_what_programs_compute(pipeline: str) -> None:
         *(parse_passes(PASSES, needs) if needs else ()),
         *parse_passes(PASSES, pipeline),
     )
-    for seed, program in programs():
+    for program, checker in programs():
         module = program.clone()
         try:
-            report = check_semantics(module, passes, seed=seed, externs=EXTERNS)
+            report = checker.fresh().check_passes(module, passes)
         except PassFailedException as error:
             refusals.append(str(error))
             continue

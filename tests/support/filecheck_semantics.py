@@ -79,10 +79,14 @@ def check_pipelines(path: Path) -> int:
     universe = Universe.get_multiverse()
     found = _TOLERANCE.search(path.read_text())
     tolerance = None if found is None else float(found["number"])
+    programs = [
+        (module, SemanticsChecker(module, runs=_RUNS, tolerance=tolerance))
+        for module in modules(path)
+    ]
     for pipeline in pipelines(path):
         passes = parse_passes(universe.all_passes, pipeline)
-        for module in modules(path):
-            executed += _check(path, module, passes, tolerance)
+        for module, checker in programs:
+            executed += _check(path, module.clone(), passes, checker.fresh())
     return executed
 
 
@@ -102,9 +106,8 @@ def _check(
     path: Path,
     module: ModuleOp,
     passes: tuple[ModulePass, ...],
-    tolerance: float | None,
+    checker: SemanticsChecker,
 ) -> int:
-    checker = SemanticsChecker(module.clone(), runs=_RUNS, tolerance=tolerance)
     compared: set[str] = set()
     context = new_context(allow_unregistered=True)
     for one in passes:
