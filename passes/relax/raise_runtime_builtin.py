@@ -15,7 +15,7 @@ from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.infra.module_symbols import module_symbols, referenced_symbols
+from xdsl_tvm.passes.infra.module_symbols import module_symbols
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class RaiseRuntimeBuiltin(CompilerPass):
         A shape and a scalar are what their types say. The checks of
         `relax-vm-shape-lower`, which have the attribute `err_ctx`, are erased, since
         machine code checks arguments, casts and results by their types; so are the
-        memory of shapes, `"vm.builtin.alloc_shape_heap"`, the calls of functions that
-        compute on it, and those functions, once nothing else uses them. Time is linear
-        in the size of the module.
+        memory of shapes, `"vm.builtin.alloc_shape_heap"`, and the calls of functions that
+        compute on it, where nothing else uses it. Time is linear in the size of the
+        module.
     Leaves alone: other calls; checks without `err_ctx`; a shape of unknown dimensions;
         a call of a function that is no `relax.global_ref`; memory of shapes that
-        something else uses
+        something else uses; functions that are called no more
     Errors: none
     Attributes: read: `err_ctx`, `tir.is_host_func`; created: none; removed: none
     Differs from TVM: TVM's virtual machine runs the calls
@@ -57,17 +57,13 @@ class RaiseRuntimeBuiltin(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = module_symbols(op)
-        called: set[str] = set()
         for func in relax_functions(op):
             calls = [each for each in func.walk() if _callee(each) is not None]
             for call in calls:
                 _raise(call)
             for call in calls:
                 if call.parent is not None and _callee(call) == _HEAP:
-                    called.update(_erase_heap(call, symbols))
-        if called:
-            for name in called - set(referenced_symbols(op)):
-                Rewriter.erase_op(symbols[name])
+                    _erase_heap(call, symbols)
 
 
 _PREFIX = "vm.builtin."
@@ -130,26 +126,22 @@ def _erase_unused(values: list[SSAValue]) -> None:
 _PASSED = (relax.PrimValueOp, relax.GlobalRefOp, relax.NullValueOp)
 
 
-def _erase_heap(alloc: Operation, symbols: Mapping[str, Operation]) -> set[str]:
-    """Erase the memory of shapes, if functions that compute on it are all that is left;
-    returns their names."""
+def _erase_heap(alloc: Operation, symbols: Mapping[str, Operation]) -> None:
+    """Erase the memory of shapes, if only functions that compute on it are left."""
     users = list(dict.fromkeys(use.operation for use in alloc.results[0].uses))
-    names: set[str] = set()
-    for user in users:
-        if not isinstance(user, relax.CallOp) or user.results:
-            return set()
-        name = user.callee.root_reference.data
-        function = symbols.get(name)
-        is_host = isinstance(function, tir.FuncOp) and (
-            "tir.is_host_func" in function.attributes
-        )
-        if not is_host or len(user.arguments) != 1:
-            return set()
-        names.add(name)
+    if not all(_computes_shapes(user, symbols) for user in users):
+        return
     for user in users:
         Rewriter.erase_op(user)
     _erase_with_operands(alloc)
-    return names
+
+
+def _computes_shapes(op: Operation, symbols: Mapping[str, Operation]) -> bool:
+    """Whether a call computes on the memory of shapes and nothing else."""
+    if not isinstance(op, relax.CallOp) or op.results or len(op.arguments) != 1:
+        return False
+    callee = symbols.get(op.callee.root_reference.data)
+    return isinstance(callee, tir.FuncOp) and "tir.is_host_func" in callee.attributes
 
 
 def _function(call: PackedCallOp) -> str | None:

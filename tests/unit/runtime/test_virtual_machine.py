@@ -172,6 +172,33 @@ def test_pipelines_run_in_the_target(module: IRModule) -> None:
         relax.register_pipeline("zero")
 
 
+def test_modules_that_are_lowered_for_the_machine_are_compiled() -> None:
+    """As pipelines of TVM's programs lower them."""
+    text = """
+@R.function
+def main(x: R.Tensor(("n", 4), "float32"), s: R.Shape(["k"])):
+    n = T.int64()
+    k = T.int64()
+    y = R.reshape(x, R.shape([n * 4]))
+    z = R.add(y, R.const(1, "float32"))
+    return z, R.shape([n, k * 2])
+"""
+    names = (
+        "LegalizeOps RewriteDataflowReshape ToNonDataflow RemovePurityChecking "
+        "CallTIRRewrite StaticPlanBlockMemory LowerAllocTensor KillAfterLastUse "
+        "LowerRuntimeBuiltin VMShapeLower AttachGlobalSymbol"
+    )
+    passes = [getattr(relax.transform, name)() for name in names.split()]
+    lowered = tvm.transform.Sequential(passes)(parse(text))
+    assert "vm.builtin.make_shape" in str(lowered)
+    main = relax.build(lowered)["main"]
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    z, shape = main(x, (5,))
+    assert (z.tolist(), shape) == ((x + 1).ravel().tolist(), (3, 10))
+    with pytest.raises(ValueError, match="must have extent 4 on axis 1"):
+        main(x.reshape(4, 3), (5,))
+
+
 def test_parameters_are_arrays_of_tvm(module: IRModule) -> None:
     vm = relax.VirtualMachine(
         relax.build(module, params={"y": tvm.nd.array(Y)}), tvm.cpu()
