@@ -27,9 +27,8 @@ _ROWS: Final[tuple[tuple[str, int, dict[str, int]], ...]] = (
         "how_to: optimize_llm",
         68,
         {
-            "te/topi": 1,
-            "paged caches": 13,
-            "GPU": 7,
+            "te/topi": 7,
+            "GPU": 10,
             "packages": 11,
             "raised by the program": 1,
         },
@@ -122,9 +121,9 @@ program.py: 4 statements, 2 run, te/topi 2
 - A name that a failed statement was to bind has no value afterwards, unless the statement
   uses it: after a pass that fails, `mod = Pass()(mod)`, the module is what it was before.
 - What a statement needs is its class: te/topi, schedules by hand, tuning, external
-  libraries, other machines, paged caches, a GPU, a package that is not installed, or the
-  network. `raised by the program` is an error of a `raise` in it. All else is `failed`,
-  and the exit status is 1 then.
+  libraries, other machines, a GPU, a package that is not installed, or the network.
+  `raised by the program` is an error of a `raise` in it. All else is `failed`, and the
+  exit status is 1 then.
 - `--show-output` shows what the program prints. `-o FILE.py` writes the program with its
   imports changed, and nothing else, and does not run it. `--table` writes a row of the
   table below.

@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from xdsl_tvm.runtime.exported_library.loaded import load_library
     from xdsl_tvm.runtime.ndarray import NDArray as NDArray
     from xdsl_tvm.runtime.ndarray import array
+    from xdsl_tvm.runtime.param_files import load_param_dict as load_param_dict
+    from xdsl_tvm.runtime.param_files import (
+        load_param_dict_from_file as load_param_dict_from_file,
+    )
+    from xdsl_tvm.runtime.param_files import save_param_dict as save_param_dict
+    from xdsl_tvm.runtime.param_files import (
+        save_param_dict_to_file as save_param_dict_to_file,
+    )
     from xdsl_tvm.runtime.runtime_module import RuntimeModule
 
     Module = RuntimeModule
@@ -32,6 +40,10 @@ _HOMES = {
     "cpu": "xdsl_tvm.runtime.device",
     "cuda": "xdsl_tvm.runtime.device",
     "device": "xdsl_tvm.runtime.device",
+    "load_param_dict": "xdsl_tvm.runtime.param_files",
+    "load_param_dict_from_file": "xdsl_tvm.runtime.param_files",
+    "save_param_dict": "xdsl_tvm.runtime.param_files",
+    "save_param_dict_to_file": "xdsl_tvm.runtime.param_files",
 }
 _OTHERS = {
     "Module": ("xdsl_tvm.runtime.runtime_module", "RuntimeModule"),

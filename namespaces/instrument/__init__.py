@@ -3,6 +3,7 @@
 from typing import NoReturn
 
 from xdsl_tvm.passes.infra import (
+    DumpIR,
     PassInstrument,
     PassPrintingInstrument,
     PassTimingInstrument,
@@ -13,6 +14,7 @@ from xdsl_tvm.passes.infra import (
 from xdsl_tvm.tvm_words import missing
 
 __all__ = [
+    "DumpIR",
     "PassInstrument",
     "PassPrintingInstrument",
     "PassTimingInstrument",

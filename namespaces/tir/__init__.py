@@ -7,6 +7,7 @@ Expressions are those of scripts, `xdsl_tvm.tvmscript.tir`. Functions, statement
 blocks are operations of `xdsl_tvm.dialects.tir`.
 """
 
+from functools import reduce as _reduce
 from typing import Any as _Any
 
 from xdsl_tvm.dialects.tir import BufferType, FuncOp
@@ -36,6 +37,7 @@ IndexMap = IndexMapAttr
 PrimExpr = Expr
 """What all expressions are."""
 build = build_tir
+indexdiv, indexmod = script.floordiv, script.floormod
 decl_buffer = script.Buffer
 """A buffer of a shape and a dtype."""
 
@@ -46,7 +48,9 @@ __all__ = [
     "PrimFunc",
     "TensorIntrin",
     "add",
+    "all",
     "analysis",
+    "any",
     "build",
     "const",
     "convert",
@@ -54,10 +58,28 @@ __all__ = [
     "div",
     "get_default_tir_pipeline",
     "get_tir_pipeline",
+    "indexdiv",
+    "indexmod",
     "multiply",
     "subtract",
     "transform",
 ]
+
+
+def all(*args: _Any) -> _Any:
+    """Whether all conditions hold. Raises ValueError without one."""
+    return _combined(script.And, args)
+
+
+def any(*args: _Any) -> _Any:
+    """Whether one of the conditions holds. Raises ValueError without one."""
+    return _combined(script.Or, args)
+
+
+def _combined(function: _Any, args: tuple[_Any, ...]) -> _Any:
+    if not args:
+        raise ValueError("tir.all and tir.any take a condition at least")
+    return _reduce(function, args)
 
 
 def __getattr__(name: str) -> _Any:

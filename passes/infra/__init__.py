@@ -9,6 +9,7 @@ from xdsl_tvm.passes.infra.apply_pass_to_function import ApplyPassToFunction
 from xdsl_tvm.passes.infra.compiler_pass import CompilerPass
 from xdsl_tvm.passes.infra.composite import CompositePass, pipeline_text
 from xdsl_tvm.passes.infra.instruments import (
+    DumpIR,
     PassInstrument,
     PassPrintingInstrument,
     PassTimingInstrument,
@@ -55,6 +56,7 @@ __all__ = [
     "CompositePass",
     "ConfigStruct",
     "DataflowBlockPass",
+    "DumpIR",
     "Filter",
     "FunctionPass",
     "HoistExpressionConfig",

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import new_class
 from typing import TypeVar, cast, overload
 
@@ -115,6 +116,28 @@ class PrintAfterAll(PassInstrument):
     def run_after_pass(self, mod: ModuleOp, info: PassInfo) -> None:
         print("After Running Pass:", info)
         print(mod)
+
+
+class DumpIR(PassInstrument):
+    """Writes the result of every pass to a file of a folder, `000_LegalizeOps.mlir`."""
+
+    def __init__(self, dump_dir: str | Path, refresh: bool = False) -> None:
+        """With `refresh`, files that were written before are removed.
+
+        Raises OSError for a folder that cannot be made.
+        """
+        self.dump_dir = Path(dump_dir)
+        self.dump_dir.mkdir(parents=True, exist_ok=True)
+        self._count = 0
+        if refresh:
+            for file in self.dump_dir.glob("[0-9][0-9][0-9]_*.mlir"):
+                file.unlink()
+
+    def run_after_pass(self, mod: ModuleOp, info: PassInfo) -> None:
+        name = "".join(c if c.isalnum() or c in "-_." else "_" for c in info.name)
+        file = self.dump_dir / f"{self._count:03d}_{name}.mlir"
+        file.write_text(f"{mod!s}\n", encoding="utf-8")
+        self._count += 1
 
 
 @dataclass

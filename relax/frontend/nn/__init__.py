@@ -20,7 +20,7 @@ import importlib
 from typing import Any
 
 from xdsl_tvm.relax.frontend.nn import op, spec
-from xdsl_tvm.relax.frontend.nn.core import Module, ModuleList, Parameter
+from xdsl_tvm.relax.frontend.nn.core import Module, ModuleList, Mutator, Parameter
 from xdsl_tvm.relax.frontend.nn.effects import Effect
 from xdsl_tvm.relax.frontend.nn.modules import (
     GELU,
@@ -70,6 +70,7 @@ __all__ = [
     "Module",
     "ModuleList",
     "MultiLinear",
+    "Mutator",
     "Object",
     "Parameter",
     "RMSNorm",

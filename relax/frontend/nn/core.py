@@ -256,6 +256,50 @@ class ModuleList(Module):
         return x
 
 
+class Mutator:
+    """Replaces parts of a model: derive from it, and override what is to change.
+
+    Each method gets the name of an attribute, such as `layers.0.weight`, and its value,
+    and returns the new value. Those of modules visit the attributes.
+    """
+
+    def visit(self, name: str, node: Any) -> Any:
+        """What takes the place of an attribute; another kind of value stays."""
+        match node:
+            case ModuleList():
+                return self.visit_modulelist(name, node)
+            case Module():
+                return self.visit_module(name, node)
+            case Effect():
+                return self.visit_effect(name, node)
+            case Parameter():
+                return self.visit_param(name, node)
+            case _:
+                return node
+
+    def visit_module(self, name: str, node: Module) -> Any:
+        """The module, each of whose attributes is visited."""
+        for key, value in list(vars(node).items()):
+            if isinstance(value, Module | Effect | Parameter):
+                setattr(node, key, self.visit(f"{name}.{key}" if name else key, value))
+        return node
+
+    def visit_modulelist(self, name: str, node: ModuleList) -> Any:
+        """The list, each of whose modules is visited."""
+        for index, module in enumerate(node):
+            place = f"{name}.{index}" if name else str(index)
+            node[index] = self.visit(place, module)
+        return node
+
+    def visit_effect(self, name: str, node: Effect) -> Any:
+        """The effect."""
+        return node
+
+    def visit_param(self, name: str, node: Parameter) -> Any:
+        """The parameter."""
+        return node
+
+
 def attributes(root: Module, prefix: str, kind: type[_T]) -> Generator[tuple[str, _T]]:
     """The attributes of a class in a module and those below, with names, in order."""
     children: Iterator[tuple[str, object]] = (

@@ -63,6 +63,18 @@ def test_names_lead_to_one_definition() -> None:
     assert tir.transform.Simplify().name == "tir-simplify"
 
 
+def test_conditions_are_combined() -> None:
+    n = tir.Var("n", "int64")
+    low, high = n > 0, n < 8
+    assert str(tir.all(low, high)) == str(T.And(low, high))
+    assert str(tir.any(low, high, n == 9)) == str(T.Or(T.Or(low, high), n == 9))
+    assert tir.all(low) is low
+    with pytest.raises(ValueError, match="take a condition at least"):
+        tir.any()
+    assert str(tir.indexdiv(n, 2)) == str(T.floordiv(n, 2))
+    assert str(tir.indexmod(n, 2)) == str(T.floormod(n, 2))
+
+
 def test_analyses() -> None:
     module = parse("""
 @I.ir_module

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import cast
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from xdsl_tvm.passes.infra import (
+    DumpIR,
     PassContext,
     PassInfo,
     PassInstrument,
@@ -246,6 +248,21 @@ def test_print_all_instruments(capsys: pytest.CaptureFixture[str]) -> None:
     ]
     before_b = printed.split("Before Running Pass:")[3]
     assert 'attributes {ran = "tir.A"}' in before_b
+
+
+def test_results_are_written_to_files(tmp_path: Path) -> None:
+    folder = tmp_path / "ir"
+    for refresh in (False, True):
+        with PassContext(instruments=[DumpIR(folder, refresh=refresh)]):
+            Sequential([logging_pass([], "tir.A/b")], name="_all")(ModuleOp([]))
+        (folder / "mine.mlir").touch()
+        (folder / "005_old.mlir").touch()
+    with PassContext(instruments=[DumpIR(folder, refresh=True)]):
+        Sequential([logging_pass([], "tir.A/b")], name="_all")(ModuleOp([]))
+    files = sorted(file.name for file in folder.iterdir())
+    assert files == ["000_tir.A_b.mlir", "001__all.mlir", "mine.mlir"]
+    text = (folder / files[0]).read_text()
+    assert text == 'builtin.module attributes {ran = "tir.A/b"} {\n}\n'
 
 
 def test_printing_instrument(capsys: pytest.CaptureFixture[str]) -> None:

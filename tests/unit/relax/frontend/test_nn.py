@@ -300,6 +300,40 @@ def test_equal_calls_that_return_objects_are_not_one_call():
     assert len(makes) == 2
 
 
+class Renamed(nn.Mutator):
+    """Halves the parameters of linear layers, and drops activations."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def visit_param(self, name: str, node: nn.Parameter) -> nn.Parameter:
+        self.seen.append(name)
+        return nn.Parameter(node.shape, "float16")
+
+    def visit_module(self, name: str, node: nn.Module) -> Any:
+        return (
+            nn.Identity()
+            if isinstance(node, nn.ReLU)
+            else super().visit_module(name, node)
+        )
+
+    def visit_effect(self, name: str, node: nn.Effect) -> nn.Effect:
+        self.seen.append(name)
+        return node
+
+
+def test_mutators_replace_parts_of_models():
+    model, mutator = Classifier(), Renamed()
+    assert mutator.visit("", model) is model
+    assert mutator.seen == ["fc.weight", "fc.bias", "layers.1.weight"]
+    assert {p.dtype for p in model.parameters()} == {"float16"}
+    assert isinstance(model.layers[0], nn.Identity)
+    mutator.seen.clear()
+    mutator.visit("top", Decoder())
+    assert mutator.seen == ["top.cache"]
+    assert mutator.visit("size", 3) == 3
+
+
 class Passing(nn.Module):
     def __init__(self) -> None:
         self.cache = nn.KVCache(1, [2])
