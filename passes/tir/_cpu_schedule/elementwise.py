@@ -16,11 +16,18 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
-from xdsl_tvm.passes.tir._schedule.axes import fused_loop, points, product_of, split_index
+from xdsl_tvm.passes.tir._schedule.axes import (
+    fused_loop,
+    loops_over,
+    points,
+    product_of,
+    split_index,
+)
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_walked_in_order
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
@@ -54,12 +61,23 @@ def schedule_map(
         def place(flat: Expr) -> Point:
             return points(free, split_index(flat, extents))
 
+        if is_lazy(nest):
+            with code.loop("f", product_of(extents), kind_of(parallel)) as flat:
+                nest.write_instance(code, place(flat))
+            return
         run.write(code, "f", product_of(extents), place, kind_of(parallel))
         return
     inner = next((axis for axis in reversed(free) if axis.size != 1), free[-1])
     outer = [axis for axis in free if axis is not inner]
-    with fused_loop(code, outer, kind_of(parallel)) as outer_point:
-        here = {**point, **outer_point}
+    # What is chosen by rows is so once for all columns in a loop of their own.
+    wide = [axis for axis in outer if axis.size != 1]
+    columns = wide[-1:] if len(wide) > 1 and is_lazy(nest) else []
+    rows = [axis for axis in outer if axis not in columns]
+    with (
+        fused_loop(code, rows, kind_of(parallel)) as outer_point,
+        loops_over(code, columns) as column_point,
+    ):
+        here = {**point, **outer_point, **column_point}
         kind = kind_of(parallel and all(axis.size == 1 for axis in outer))
         run.write_axis(code, inner, here, kind)
 
@@ -80,7 +98,7 @@ class _VectorRun:
         def place(value: Expr) -> Point:
             return {**point, axis.variable: value}
 
-        if _is_vectorizable(self.nest, axis):
+        if _is_vectorizable(self.nest, axis) and not _chooses_along(self.nest, axis):
             self.write(code, axis.name, axis.extent, place, kind)
             return
         with code.loop(axis.name, axis.extent, kind) as value:
@@ -102,7 +120,7 @@ class _VectorRun:
             width = 1
         elif not _has_calls(nest) and (size is None or size >= 4 * width):
             width *= _MAP_VECTORS
-        if width == 1 or is_lazy(nest):
+        if width == 1:
             with code.loop(name, extent, kind) as value:
                 nest.write_instance(code, place(value))
             return
@@ -136,6 +154,16 @@ def lanes_of_nest(nest: Nest, machine: Machine) -> int:
 
 def _has_calls(nest: Nest) -> bool:
     return any(isinstance(op, tir.CallOp) for op in all_ops(nest.block.body))
+
+
+def _chooses_along(nest: Nest, axis: Axis) -> bool:
+    """Whether what the block chooses to compute, which vectors cannot, depends on it."""
+    variable = Value(axis.variable)
+    return any(
+        mentions(view(op.condition, nest.trees), variable)
+        for op in nest.block.body.walk()
+        if isinstance(op, tir.IfThenElseOp)
+    )
 
 
 def _is_vectorizable(nest: Nest, axis: Axis) -> bool:
