@@ -1307,6 +1307,49 @@ tir.func @guarded(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {gl
 
 // -----
 
+// What is chosen by rows is so for vectors of columns, in a loop over each axis; what is
+// chosen by columns has scalars.
+
+tir.func @joined(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "joined", param_names = ["A_handle", "B_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c3 = tir.const 3 : i32
+  %c8 = tir.const 8 : i32
+  %c4 = tir.const 4 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x4x4xf32>
+  %B = tir.match_buffer "B" %B_handle : !tir.buffer<5x4x4xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<8x4x4xf32>
+  tir.block "root" {
+    tir.reads
+    tir.writes
+    tir.for "i" %i = %c0 to %c8 {
+      tir.for "j" %j = %c0 to %c4 {
+        tir.for "k" %k = %c0 to %c4 {
+          tir.block "map" (%vi : S "vi" in [%c0 to %c8] = %i, %vj : S "vj" in [%c0 to %c4] = %j, %vk : S "vk" in [%c0 to %c4] = %k) {
+            tir.reads %A[%vi, %vj, %vk], %B[%vi, %vj, %vk]
+            tir.writes %C[%vi, %vj, %vk]
+            %0 = tir.cmp lt %vi, %c3 : i32
+            %1 = tir.if_then_else %0 -> f32 {
+              %2 = tir.load %A[%vi, %vj, %vk] : f32
+              tir.yield %2 : f32
+            } else {
+              %3 = tir.sub %vi, %c3 : i32
+              %4 = tir.load %B[%3, %vj, %vk] : f32
+              tir.yield %4 : f32
+            }
+            tir.store %1, %C[%vi, %vj, %vk] : f32
+          }
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @joined
+// CHECK: tir.for "i" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
+// CHECK: tir.for "j" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
+
+// -----
+
 // A target that is no CPU.
 
 tir.func @device(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {

@@ -13,7 +13,7 @@ import xdsl_tvm
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.interpreters.semantics import check_semantics
-from xdsl_tvm.lowering.pipelines import passes_of, run_pipeline
+from xdsl_tvm.lowering.pipelines import passes_of, relax_optimization, run_pipeline
 from xdsl_tvm.passes.relax import winograd_convolutions
 from xdsl_tvm.passes.relax.winograd_convolutions import WinogradConvolutions
 from xdsl_tvm.registry import new_context
@@ -83,6 +83,22 @@ def test_errors_against_double_precision(tile: int, size: int, most: float) -> N
     error = np.abs(result - expected).max() / np.abs(expected).max()
     # Less than the weights, in single precision, are away from the exact ones.
     assert 1e-9 < error < most
+
+
+@pytest.mark.parametrize(("tile", "positions"), [(2, 16), (4, 36)])
+def test_the_option_of_compile(tile: int, positions: int) -> None:
+    _, weight = _arrays(22, 16)
+    module = _module(weight, 22)
+    steps = relax_optimization(64, tile)
+    run_pipeline(new_context(), module, steps[: steps.index(_WINOGRAD.format(tile)) + 1])
+    calls = [op for op in module.walk() if isinstance(op, relax.CallTIROp)]
+    shapes = [relax.TensorInfo.of(arg.type) for op in calls for arg in op.operands[-1:]]
+    assert [info and info.shape and info.shape[0].value for info in shapes] == [positions]
+    with pytest.raises(ValueError, match="winograd_tile must be 2 or 4, got 3"):
+        xdsl_tvm.compile(module, winograd_tile=3)
+
+
+_WINOGRAD = "relax-winograd-convolutions{{tile={}}}"
 
 
 def _scheduled(module: ModuleOp) -> tir.FuncOp:

@@ -265,6 +265,32 @@ def test_the_weight_of_the_next_channels_is_fetched(
     assert bool(_prefetches(module)) == (blocks > 2)
 
 
+def test_rows_of_a_small_image_share_what_they_fetch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each row fetches a part of the weight of the next step, as it lies in memory."""
+    for name, value in (("_LARGE", 0), ("_AHEAD", 64), ("_LARGE_PART", 0)):
+        monkeypatch.setattr(windowed_tiling, name, value)
+    x, w = "tensor<1x2x4x3x4xf32>", "tensor<4x2x3x3x4x4xf32>"
+    y = "tensor<1x4x4x3x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i4o" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    parts = {
+        tir.constant_value(loop.extent)
+        for loop in _loops(module)
+        if any(call.parent is loop.body.block for call in _prefetches(module))
+    }
+    # 36 vectors of a block of channels, for 4 rows and 3 rows of the window.
+    assert parts == {3}
+
+
 @pytest.mark.parametrize(("rows", "strips"), [(14, 2), (13, 1)])
 def test_rows_in_strips(rows: int, strips: int) -> None:
     """All channels of some rows come before other rows, where the weight is small."""
