@@ -94,7 +94,9 @@ def compile_module(
                 raise ValueError(
                     "winograd_tile is for the target llvm; leave it out for cuda"
                 )
-            return CudaExecutable(loaded, arch, None, settings, graphs=graphs)
+            return CudaExecutable(
+                loaded, arch, None, settings, graphs=graphs, externs=functions
+            )
         if not fuse_multiply_add:
             raise ValueError(
                 "fuse_multiply_add is for the target cuda; for llvm, schedule with "

@@ -16,12 +16,13 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS, reporting_name
 from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
     STREAM,
@@ -49,6 +50,13 @@ from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS, ptx
 from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 from xdsl_tvm.runtime.native import Settings
 from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.runtime.packed_calls import (
+    Externs,
+    PackedCalls,
+    Tensors,
+    check_externs,
+    checked,
+)
 from xdsl_tvm.runtime.signature import (
     NO_PUBLIC_FUNCTION,
     ArraySpec,
@@ -226,7 +234,9 @@ class CudaExecutable(Executable):
         settings: Settings | None = None,
         *,
         graphs: bool = False,
+        externs: Externs | None = None,
     ) -> None:
+        check_externs(module, externs or {})
         super().__init__(module)
         self._driver: Driver = default_driver() if driver is None else driver
         capability = self._driver.compute_capability()
@@ -239,9 +249,12 @@ class CudaExecutable(Executable):
         self.stream = Stream.new(self._driver)
         """The stream of all calls."""
         self._arrays = _DeviceArrays(self.stream)
+        self._packed = PackedCalls(
+            externs or {}, self.__getitem__, _TensorsOnGpu(self.stream)
+        )
         self._code = self._loaded(self._gpu_code.host_object)
         self._fill_in()
-        self._failure = FailedAssert(1, None, self._driver.error_name)
+        self._failure = FailedAssert(1, self._packed, self._driver.error_name)
         self._lock = threading.RLock()
         """Held for the time of a call: all use one stream."""
         self._graphs = CallGraphs(self.stream, self._use_stream) if graphs else None
@@ -258,6 +271,8 @@ class CudaExecutable(Executable):
         exports |= dict.fromkeys(map(reporting_name, self._reporting))
         addresses = self._driver.functions()
         symbols = {name: addresses[name] for name in DRIVER_FUNCTIONS}
+        if llvm_jit.mentions(data, CALL_PACKED):
+            symbols[CALL_PACKED] = self._packed.address
         manifest = self._gpu_code.manifest
         self._kernels = {each["name"]: each["dynamic"] for each in manifest["kernels"]}
         self._constants = {each["name"]: each["bytes"] for each in manifest["constants"]}
@@ -337,6 +352,39 @@ class CudaExecutable(Executable):
             raise AssertionError("overlapping arguments are refused")
 
         return CudaFunction(signature, entry, overlapping, arrays=self._arrays)
+
+
+class _TensorsOnGpu(Tensors):
+    """Tensors of host code in the memory of the GPU, for the time of a call."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def at(
+        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool
+    ) -> Any:
+        return DeviceArray(
+            self._stream, address, shape, dtype, None, writeable=writable
+        )
+
+    def shown(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(self.shown, cast("tuple[Any, ...]", value)))
+        return value.numpy() if isinstance(value, DeviceArray) else value
+
+    def put(
+        self,
+        value: Any,
+        address: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        what: str,
+    ) -> None:
+        found = device_array(self._stream, value)
+        array = np.asarray(value) if found is None else found.numpy()
+        array = np.ascontiguousarray(checked(array, shape, dtype, what))
+        if array.nbytes:
+            self._stream.copy_to_device(address, array.ctypes.data, array.nbytes)
 
 
 class _LoadedModule:

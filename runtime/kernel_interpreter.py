@@ -26,6 +26,7 @@ from xdsl_tvm.lowering.llvm_text.emitter import top_level
 from xdsl_tvm.runtime.cuda import CudaExecutable, GpuCode, lowered_modules
 from xdsl_tvm.runtime.cuda_driver import DEVICE
 from xdsl_tvm.runtime.native import Settings
+from xdsl_tvm.runtime.packed_calls import Externs
 from xdsl_tvm.runtime.signature import Signature
 
 _SUCCESS, _INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 0, 1, 2, 719
@@ -53,7 +54,12 @@ class InterpretedKernels(CudaExecutable):
     """
 
     def __init__(
-        self, module: ModuleOp, arch: str = "sm_80", *, count_accesses: bool = False
+        self,
+        module: ModuleOp,
+        arch: str = "sm_80",
+        *,
+        count_accesses: bool = False,
+        externs: Externs | None = None,
     ) -> None:
         settings = Settings()
         self._modules = lowered_modules(module, arch, settings)
@@ -63,7 +69,7 @@ class InterpretedKernels(CudaExecutable):
         self.kernels = LLVMKernels(code, count_accesses=count_accesses)
         """What is interpreted."""
         self._interpreter = _InterpretingDriver(self.kernels)
-        super().__init__(module, arch, self._interpreter, settings)
+        super().__init__(module, arch, self._interpreter, settings, externs=externs)
 
     def _compiled(self, module: ModuleOp, settings: Settings) -> GpuCode:
         modules = self._modules

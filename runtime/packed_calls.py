@@ -89,6 +89,38 @@ class _Calls(threading.local):
     kept: Any = None
 
 
+class Tensors:
+    """Tensors of compiled code in the memory of the host, as arrays of numpy."""
+
+    def at(
+        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool
+    ) -> Any:
+        """The array on memory that the compiled code keeps for the time of the call."""
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        if not size:
+            return np.empty(shape, dtype)
+        memory = memoryview((ctypes.c_char * size).from_address(address))
+        array: Array = np.frombuffer(memory, dtype).reshape(shape)
+        array.flags.writeable = writable
+        return array
+
+    def shown(self, value: Any) -> Any:
+        """What a message says of a value."""
+        return value
+
+    def put(
+        self,
+        value: Any,
+        address: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        what: str,
+    ) -> None:
+        """Copy a result to where it belongs. Raises ValueError for one of another type."""
+        target = self.at(address, shape, dtype, writable=True)
+        target[...] = checked(np.asarray(value), shape, dtype, what)
+
+
 class PackedCalls:
     """The function that compiled code calls, for the externs of one module.
 
@@ -96,11 +128,15 @@ class PackedCalls:
     """
 
     def __init__(
-        self, externs: Externs, functions: Callable[[str], Callable[..., Any]]
+        self,
+        externs: Externs,
+        functions: Callable[[str], Callable[..., Any]],
+        tensors: Tensors | None = None,
     ) -> None:
         """`functions` gives those of the module, which it passes by name."""
         self._externs = {**BUILTINS, **externs}
         self._functions = functions
+        self._tensors = Tensors() if tensors is None else tensors
         self._calls: dict[bytes, PackedCall] = {}
         self._thread = _Calls()
         self._numbers = itertools.count(1)
@@ -199,6 +235,8 @@ class PackedCalls:
         cells = (ctypes.c_int64 * count).from_address(address)
         reader = iter(cells)
         values = [self._read(slot, reader) for slot in call.arguments]
+        if call.kind in ("assert", "print"):
+            values = [self._tensors.shown(value) for value in values]
         if call.kind == "assert":
             raise RuntimeError(f"assertion failed: {format_message(call.format, values)}")
         if call.kind == "print":
@@ -206,12 +244,12 @@ class PackedCalls:
         function = self._externs.get(call.callee)
         if function is None:
             raise RuntimeError(f"no function '{call.callee}' is known; pass it as extern")
-        _Results(call, cells).take(function(*values))
+        _Results(call, cells, self._tensors).take(function(*values))
 
     def _read(self, slot: Slot, cells: Iterator[int]) -> Any:
         match slot:
             case TensorSlot():
-                return _array(slot, cells, writable=not slot.is_constant)
+                return self._tensors.at(*_place(slot, cells), writable=not slot.is_constant)
             case ScalarSlot():
                 return _number(slot, next(cells))
             case ShapeSlot():
@@ -227,7 +265,8 @@ class PackedCalls:
 class _Results:
     """Where the results of one call go."""
 
-    def __init__(self, call: PackedCall, cells: Any) -> None:
+    def __init__(self, call: PackedCall, cells: Any, tensors: Tensors) -> None:
+        self._tensors = tensors
         self._call = call
         self._cells = cells
         self._position = sum(slot.cells for slot in call.arguments)
@@ -265,8 +304,7 @@ class _Results:
         match slot:
             case TensorSlot():
                 reader = iter(self._cells[position : position + slot.cells])
-                target = _array(slot, reader, writable=True)
-                _copy(np.asarray(value), target, what)
+                self._tensors.put(value, *_place(slot, reader), what)
             case ShapeSlot():
                 dims = tuple(_integer(extent, f"an extent of {what}") for extent in value)
                 if len(dims) != slot.rank:
@@ -299,27 +337,23 @@ def _integer(value: Any, what: str) -> int:
         raise TypeError(f"{what} must be an integer, got {kind}") from None
 
 
-def _copy(value: Array, target: Array, what: str) -> None:
-    if value.dtype != target.dtype or value.shape != target.shape:
+def checked(
+    value: Array, shape: tuple[int, ...], dtype: np.dtype[Any], what: str
+) -> Array:
+    """The value. Raises ValueError unless it has the shape and dtype."""
+    if value.dtype != dtype or value.shape != shape:
         raise ValueError(
-            f"{what} must be {target.dtype}{list(target.shape)}, got "
-            f"{value.dtype}{list(value.shape)}"
+            f"{what} must be {dtype}{list(shape)}, got {value.dtype}{list(value.shape)}"
         )
-    target[...] = value
+    return value
 
 
-def _array(slot: TensorSlot, cells: Iterator[int], *, writable: bool) -> Array:
-    """The array on memory that the compiled code keeps for the time of the call."""
-    dtype = _dtype(slot.dtype)
+def _place(
+    slot: TensorSlot, cells: Iterator[int]
+) -> tuple[int, tuple[int, ...], np.dtype[Any]]:
+    """Address, shape and dtype of a tensor."""
     address = next(cells)
-    shape = [next(cells) for _ in range(slot.rank)]
-    size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-    if not size:
-        return np.empty(shape, dtype)
-    memory = memoryview((ctypes.c_char * size).from_address(address))
-    array: Array = np.frombuffer(memory, dtype).reshape(shape)
-    array.flags.writeable = writable
-    return array
+    return address, tuple(next(cells) for _ in range(slot.rank)), _dtype(slot.dtype)
 
 
 def _number(slot: ScalarSlot, bits: int) -> Any:

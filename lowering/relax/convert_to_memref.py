@@ -102,9 +102,8 @@ class ConvertToMemref(CompilerPass):
         by name; functions of the virtual machine; closures that are not known;
         branches that yield storages; memory on a device; constants in resources; TIR
         functions with opaque handles or buffers that are not compact; what
-        tir-convert-to-memref refuses; with `device=cuda` functions called by name,
-        relax.print, and `profile`. Each names the operation, the reason and
-        the remedy
+        tir-convert-to-memref refuses; with `device=cuda`, `profile`. Each names the
+        operation, the reason and the remedy
     Attributes: read: `global_symbol` (without it the function is private); created:
         `llvm.noalias` on the results; removed: all others of the function
     Differs from TVM: TVM runs Relax functions in its virtual machine (VMShapeLower and

@@ -38,6 +38,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.runtime_symbols import DRIVER_FAILED, OUT_OF_MEMORY, failed_number
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
     bytes_attribute,
@@ -421,6 +422,9 @@ class _HostCode:
             if isinstance(op, func.CallOp):
                 callee = op.callee.string_value()
                 self._callers.setdefault(callee, set()).add(self._function)
+                if callee == CALL_PACKED:
+                    # What Python does cannot be part of a graph.
+                    self._host_access.add(self._function)
             if isinstance(op, gpu.LaunchFuncOp):
                 launches.append(op)
             elif (rule := _RULES.get(type(op))) is not None:

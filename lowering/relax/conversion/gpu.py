@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, TypeAlias, cast
 
 from xdsl.dialects import arith, cf, func, gpu, memref
@@ -16,10 +17,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.tir.conversion.types import (
     GLOBAL_SPACE,
     AnyMemRef,
@@ -43,23 +44,19 @@ def place_on_gpu(function: func.FuncOp) -> None:
     """Let all memory of a function be that of the GPU.
 
     The host reads and writes elements in memory of its own, from and to which they are
-    copied. Raises PassFailedException for memory that it passes to functions of Python.
+    copied. What calls of Python functions are described by stays on the host.
     """
     ops = all_ops(function)
-    for op in ops:
-        if isinstance(op, memref.AllocaOp):
-            raise PassFailedException(
-                f"cannot lower @{function.sym_name.data} for the GPU: functions of "
-                "Python, and what prints or formats values, take memory of the host; "
-                "leave them out, or compile for the target llvm"
-            )
-    accesses = _accesses(ops)
+    on_host = set(_of_packed_calls(ops))
+    accesses = _accesses(ops, on_host)
     for op in ops:
         for region in op.regions:
             for block in region.blocks:
                 for argument in block.args:
                     Rewriter.replace_value_with_new_type(argument, _placed(argument.type))
         for result in op.results:
+            if result in on_host:
+                continue
             Rewriter.replace_value_with_new_type(result, _placed(result.type))
         if op is not function:
             _convert(op)
@@ -72,7 +69,19 @@ def place_on_gpu(function: func.FuncOp) -> None:
     )
 
 
-def _accesses(ops: Sequence[Operation]) -> list[list[_Access]]:
+def _of_packed_calls(ops: Sequence[Operation]) -> Iterator[SSAValue]:
+    """The text and the cells of calls of Python functions."""
+    for op in ops:
+        if isinstance(op, func.CallOp) and op.callee.string_value() == CALL_PACKED:
+            for operand in op.arguments:
+                address = operand.owner
+                assert isinstance(address, UnrealizedConversionCastOp), "of a memref"
+                yield address.inputs[0]
+
+
+def _accesses(
+    ops: Sequence[Operation], on_host: AbstractSet[SSAValue]
+) -> list[list[_Access]]:
     """The reads and writes of elements, in runs that one copy serves: of one memory, all
     reads or all writes, with nothing between them that accesses memory otherwise."""
     found: list[list[_Access]] = []
@@ -82,6 +91,8 @@ def _accesses(ops: Sequence[Operation]) -> list[list[_Access]]:
     for op in ops:
         if op.parent is not block:
             block, reads, writes = op.parent, {}, []
+        if isinstance(op, memref.LoadOp | memref.StoreOp) and op.memref in on_host:
+            continue
         if isinstance(op, memref.LoadOp):
             writes = []
             if op.memref not in reads:

@@ -142,11 +142,6 @@ class ModuleView:
         self, name: str, inputs: Sequence[Attribute], outputs: Sequence[Attribute]
     ) -> SymbolRefAttr:
         """The symbol of a function of the runtime, declared where it is not."""
-        if self.on_gpu:
-            raise PassFailedException(
-                "functions of Python and prints are for the target llvm: they cannot "
-                "have memory of the GPU"
-            )
         if name in self._symbols:
             raise PassFailedException(
                 f"the symbol '{name}' is a function of the runtime; rename it"
