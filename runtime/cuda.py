@@ -361,11 +361,14 @@ class _TensorsOnGpu(Tensors):
         self._stream = stream
 
     def at(
-        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        *,
+        writable: bool,
     ) -> Any:
-        return DeviceArray(
-            self._stream, address, shape, dtype, None, writeable=writable
-        )
+        return DeviceArray(self._stream, address, shape, dtype, None, writeable=writable)
 
     def shown(self, value: Any) -> Any:
         if isinstance(value, tuple):

@@ -93,7 +93,12 @@ class Tensors:
     """Tensors of compiled code in the memory of the host, as arrays of numpy."""
 
     def at(
-        self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any], *, writable: bool
+        self,
+        address: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        *,
+        writable: bool,
     ) -> Any:
         """The array on memory that the compiled code keeps for the time of the call."""
         size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
@@ -249,7 +254,9 @@ class PackedCalls:
     def _read(self, slot: Slot, cells: Iterator[int]) -> Any:
         match slot:
             case TensorSlot():
-                return self._tensors.at(*_place(slot, cells), writable=not slot.is_constant)
+                return self._tensors.at(
+                    *_place(slot, cells), writable=not slot.is_constant
+                )
             case ScalarSlot():
                 return _number(slot, next(cells))
             case ShapeSlot():

@@ -140,8 +140,8 @@ class GPUSchedule(CompilerPass):
         with a map after it that works on the results (`product.py`). An operand is copied
         along what is next to each other for longer, its terms or its rows or columns, as
         windows of images are along the image.
-        Where a nest before them only puts zeros around channels-last images, and nobody
-        else reads these, the copies write the zeros, and the nest is not done.
+        Where a nest before them only puts zeros around images, and nobody else reads
+        these, the copies write the zeros, and the nest is not done.
         Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
         become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`. Where both
         operands are loads of neighbours, of 4 bytes at least, and there are several

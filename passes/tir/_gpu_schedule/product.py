@@ -320,8 +320,16 @@ class ProductKernel(ABC):
         inner = [axis for axis in (found.terms if along else axes) if axis.size != 1]
         loaded = [access for access in ours if access.op is value.owner]
         lanes = self._lanes(loaded[0], inner[-1]) if loaded and inner else 1
+        padding = self._padding(is_a=is_a)
+        if padding is not None and padding.is_along_last:
+            # Of neighbours, some may be zeros.
+            lanes = 1
         is_loaded = bool(loaded) and _scope(loaded[0]) == "global"
         return Operand(value, is_a, axes, lines, along, lanes, is_loaded)
+
+    def _padding(self, *, is_a: bool) -> Padding | None:
+        """What an operand is loaded from, if it is padded."""
+        return self.found.padding if self.found.pads_a == is_a else None
 
     def _lanes(self, access: Access, axis: Axis) -> int:
         """The most neighbours that are next to each other in all rows of a buffer."""
@@ -397,7 +405,7 @@ class ProductKernel(ABC):
                 **split_point(smart.add(first, column), found.terms),
             }
 
-        padding = found.padding if operand.is_a else None
+        padding = self._padding(is_a=operand.is_a)
         if padding is not None:
             indices = self._padded_place(padding, point(self.number(0)))
             inside = smart.conjunction(inside, padding.is_inside(indices))

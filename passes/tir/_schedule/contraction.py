@@ -33,7 +33,9 @@ class Contraction:
     epilogue: Nest | None = None
     """A map that works on the results where they are, and is done tile by tile."""
     padding: Padding | None = None
-    """What `a` is loaded from, and is not to be filled before."""
+    """What an operand is loaded from, and is not to be filled before."""
+    pads_a: bool = True
+    """Whether that operand is `a`, and not `b`."""
 
     @property
     def nest(self) -> Nest:
@@ -111,16 +113,17 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
 def with_padding(found: Contraction, padding: Padding) -> Contraction | None:
     """The contraction of padded elements that need not be in memory; None for others.
 
-    They are those of `a`, and no result of the contraction is among them.
+    They are those of one operand, and no result of the contraction is among them.
     """
     reads = [each for each in found.nest.accesses if each.buffer is padding.buffer]
-    if len(reads) != 1 or reads[0].op not in ops_behind(found.nest, found.a):
+    operands = [ops_behind(found.nest, value) for value in (found.a, found.b)]
+    if len(reads) != 1 or sum(reads[0].op in behind for behind in operands) != 1:
         return None
     if found.reduction.result.buffer is padding.load.buffer:
         return None
     if not padding.is_read_only_by(found.nest):
         return None
-    return replace(found, padding=padding)
+    return replace(found, padding=padding, pads_a=reads[0].op in operands[0])
 
 
 def _covers(buffer: SSAValue, nest: Nest) -> bool:

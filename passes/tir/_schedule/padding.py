@@ -15,16 +15,15 @@ from xdsl_tvm.passes.tir._schedule.maps import is_map
 
 @dataclass(frozen=True)
 class Padding:
-    """A map that fills an allocated buffer with elements of another one, or with zeros.
-
-    Which of them it is does not depend on the last index, which both have alike.
-    """
+    """A map that fills an allocated buffer with elements of another one, or with zeros."""
 
     nest: Nest
     buffer: SSAValue
     """What is filled."""
     load: tir.LoadOp
     condition: SSAValue
+    is_along_last: bool
+    """Whether it depends on the last index which of them an element is, or which one."""
 
     def is_inside(self, indices: list[Expr]) -> Expr:
         """Whether an element of the filled buffer is one of the other."""
@@ -74,12 +73,15 @@ def match_padding(nest: Nest) -> Padding | None:
     if tir.constant_value(zero.result) != 0 or load.buffer is buffer:
         return None
     source, last = tir.buffer_definition(load.buffer), variables[-1]
-    if source.layout_strides or source.shape[-1] != filled.shape[-1]:
+    if source.layout_strides:
         return None
     condition = view(choice.condition, nest.trees)
-    if view(load.indices[-1], nest.trees) is not last or mentions(condition, last):
-        return None
-    return Padding(nest, buffer, load, choice.condition)
+    is_along_last = (
+        source.shape[-1] != filled.shape[-1]
+        or view(load.indices[-1], nest.trees) is not last
+        or mentions(condition, last)
+    )
+    return Padding(nest, buffer, load, choice.condition, is_along_last)
 
 
 def _yielded(block: Block) -> Operation | None:

@@ -69,9 +69,7 @@ def kernels(functions: dict[str, Any]) -> InterpretedKernels:
 X = np.arange(24, dtype=np.float32).reshape(3, 8)
 
 
-def test_values(
-    kernels: InterpretedKernels, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_values(kernels: InterpretedKernels, capsys: pytest.CaptureFixture[str]) -> None:
     found = kernels["main"](X)
     np.testing.assert_array_equal(found.numpy(), (6 * X + 1) * X)
     assert capsys.readouterr().out.startswith("(3,) of [[ 0.  2.")

@@ -543,6 +543,44 @@ def test_products_with_few_tiles_are_split(dtype: str) -> None:
     check(text, [a, b, d], [result], 2 * DTYPES[dtype], 2, schedule)
 
 
+PADDED = """
+    P = T.alloc_buffer((4, 7, 8))
+    for c, y, x in T.grid(4, 7, 8):
+        with T.block("P"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            P[vc, vy, vx] = T.if_then_else(
+                1 <= vy and vy < 6 and 1 <= vx and vx < 7, A[vc, vy - 1, vx - 1], 0.0)
+    for o, y, x, c, h, w in T.grid(9, 5, 6, 4, 3, 3):
+        with T.block("C"):
+            vo, vy, vx, vc, vh, vw = T.axis.remap("SSSRRR", [o, y, x, c, h, w])
+            with T.init():
+                C[vo, vy, vx] = 0.0
+            C[vo, vy, vx] = C[vo, vy, vx] + P[vc, vy + vh, vx + vw] * B[vo, vc, vh, vw]
+"""
+READ_AGAIN = """
+    for c, y, x in T.grid(4, 7, 8):
+        with T.block("D"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            D[vc, vy, vx] = P[vc, vy, vx]
+"""
+
+
+@pytest.mark.parametrize("stages", [1, 3] if MANY else [3])
+def test_padding_of_images(stages: int) -> None:
+    """The copies of windows write the zeros, where nobody else reads the padded image."""
+    buffers = ["A 4x5x6 float32", "B 9x4x3x3 float32", "C 9x5x6 float32"]
+    text = script(buffers, PADDED)
+    a, b = numbers("float32", 4, 5, 6), numbers("float32", 9, 4, 3, 3)
+    padded = np.pad(a, ((0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
+    schedule = replace(SMALL, stages=stages)
+    expected = np.einsum("cyxhw,ochw->oyx", windows, b)
+    check(text, [a, b], [expected], 1e-5, 1, schedule)
+    assert '"P"' not in str(scheduled(text, schedule))
+    text = script([*buffers, "D 4x7x8 float32"], PADDED + READ_AGAIN)
+    assert '"P"' in str(scheduled(text, schedule))
+
+
 def test_convolution() -> None:
     f = "float32"
     text = script(
