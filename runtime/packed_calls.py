@@ -121,7 +121,7 @@ class Tensors:
         dtype: np.dtype[Any],
         what: str,
     ) -> None:
-        """Copy a result to where it belongs. Raises ValueError for one of another type."""
+        """Copy a result to where it belongs. Raises ValueError for another type."""
         target = self.at(address, shape, dtype, writable=True)
         target[...] = checked(np.asarray(value), shape, dtype, what)
 

@@ -15,7 +15,10 @@ from models import MODELS
 from models.__main__ import TOLERANCE, difference
 from models.bert import Bert
 from models.gpt2 import GPT2
+from xdsl.parser import Parser
 
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.device_array import DeviceArray
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.tvmscript import parse
@@ -36,6 +39,20 @@ def test_model(name: str) -> None:
     results = cast("list[Any]", result if isinstance(result, tuple | list) else [result])
     found = [one.numpy() if isinstance(one, DeviceArray) else one for one in results]
     assert difference(found, model.reference(parameters, *inputs)) < TOLERANCE
+
+
+DTYPES = ("f32", "f16", "bf16")
+
+
+@pytest.mark.skipif("XDSL_TVM_FUZZ" not in os.environ, reason="of a long run")
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_no_kernel_is_refused(name: str, dtype: str, arch: str) -> None:
+    """Schedules, and the check of barriers, of models whose floats are of one dtype."""
+    text = str(MODELS[name].small().build()).replace("f32", dtype)
+    module = Parser(new_context(), text).parse_module()
+    run_pipeline(new_context(), module, gpu_pipeline(f"cuda -arch={arch}", relax=True))
 
 
 F16_LAYER = """

@@ -15,7 +15,7 @@ from xdsl_tvm.passes.tir._schedule.maps import is_map
 
 @dataclass(frozen=True)
 class Padding:
-    """A map that fills an allocated buffer with elements of another one, or with zeros."""
+    """A map that fills an allocated buffer with elements of another one, or zeros."""
 
     nest: Nest
     buffer: SSAValue

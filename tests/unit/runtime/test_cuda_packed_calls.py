@@ -9,13 +9,13 @@ import pytest
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.runtime.device_array import DeviceArray
-from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
-from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.global_functions import (
     register_func,
     registered_externs,
     remove_global_func,
 )
+from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
+from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.tvmscript import parse
 
 pytest.importorskip("llvmlite")
@@ -123,5 +123,5 @@ def test_results_on_the_gpu_and_registered_functions(
 
 
 def test_unknown_functions() -> None:
-    with pytest.raises(PassFailedException, match="no function 'my.scale' is known"):
+    with pytest.raises(PassFailedException, match=r"no function 'my\.scale' is known"):
         InterpretedKernels(parse(MODULE))
