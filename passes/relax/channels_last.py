@@ -50,9 +50,9 @@ class ChannelsLast(CompilerPass):
         So neighbouring terms of a sum are next to each other in memory, and copied 16
         bytes at a time. Where the number of channels is odd, and at least 3, data and
         weights get channels of zeros up to a multiple of 4, so that 8 bytes are. Values
-        keep the layout that they are computed in, as relax-convert-layout has it. The rearranged weights are left to
-        relax-fold-constant; those that are no constants are rearranged in each call. Time
-        is linear in the size of the function.
+        keep the layout that they are computed in, as relax-convert-layout has it. The
+        rearranged weights are left to relax-fold-constant; those that are no constants
+        are rearranged in each call. Time is linear in the size of the function.
     Leaves alone: everything where the target is not CUDA or names no `arch` of `sm_80` or
         later; what is outside of dataflow blocks; convolutions of other dtypes, in other
         layouts than `NCHW` with `OIHW`, and of several groups but depthwise ones
