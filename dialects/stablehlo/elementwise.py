@@ -351,7 +351,11 @@ class XorOp(BinaryOp):
 
 @irdl_op_definition
 class BitcastConvertOp(IRDLOperation):
-    """The bits of the elements as another dtype of the same width."""
+    """The bits of the elements as another dtype.
+
+    A wider element is made of those along the last dimension, the first with the lowest
+    bits.
+    """
 
     name = "stablehlo.bitcast_convert"
 

@@ -21,7 +21,6 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_tvm.dialects.stablehlo.assembly import (
     element_of,
     expect_element,
-    expect_shape,
     parse_typed,
     print_attributes,
     print_function_type,

@@ -25,8 +25,9 @@ _BYTES = MemRefType(i8, [DYNAMIC_INDEX])
 class HeldAllocations:
     """What a function that can fail has allocated and not released yet.
 
-    Memory that a callee has made is as what it has allocated itself. Each allocation has a place on the stack with its address, or null, which the road
-    out of the function releases; LLVM keeps such places in registers.
+    Memory that a callee has made is as what it has allocated itself. Each allocation has
+    a place on the stack with its address, or null, which the road out of the function
+    releases; LLVM keeps such places in registers.
     """
 
     def __init__(self, function: func.FuncOp) -> None:

@@ -825,7 +825,8 @@ def exported(given: Case) -> tuple[Any, list[Array], list[Array], list[Array]]:
         result: Any = function(
             *map(filled, args), **{key: filled(each) for key, each in kwargs.items()}
         )
-        parts: Sequence[Any] = result if isinstance(result, tuple | list) else [result]
+        is_one = not isinstance(result, tuple | list)
+        parts: Sequence[Any] = [result] if is_one else cast("Sequence[Any]", result)
         chosen = range(len(parts)) if given.results is None else given.results
         return tuple(
             torch.view_as_real(part) if part.is_complex() else part

@@ -67,6 +67,9 @@ def _convolution(
     rank = op.spatial_rank
     if rank not in _SPATIAL:
         raise VerifyException(f"{rank} spatial dimensions are not converted, only 1 to 3")
+    if 0 in shape_of(op.result):
+        # No window is within the data, of which Relax's rule counts less than none.
+        return emitter.full(0, element_of(op.result), shape_of(op.result))
     lhs, rhs, result = op.dimension_numbers.data
     for dim, is_reversed in enumerate(op.window("window_reversal", 0)):
         if is_reversed:

@@ -274,9 +274,8 @@ def _erf_inv(
     w = emitter.op(relax.WhereOp(is_near, near, far))
     value: SSAValue | None = None
     for pair in zip(_NEAR, _FAR, strict=True):
-        factor = emitter.op(
-            relax.WhereOp(is_near, *(emitter.constant(each, f32) for each in pair))
-        )
+        here, there = (emitter.constant(each, f32) for each in pair)
+        factor = emitter.op(relax.WhereOp(is_near, here, there))
         if value is not None:
             factor = both(relax.AddOp, factor, both(relax.MultiplyOp, value, w))
         value = factor

@@ -63,3 +63,21 @@
 
 // CHECK: stablehlo.constant: the value must be dense<…>, not string
 %0 = stablehlo.constant "a"
+
+// -----
+
+// CHECK: stablehlo.rng_bit_generator: the state must be a vector of ui64
+%0 = "test.op"() : () -> tensor<2xui32>
+%1, %2 = stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui32>) -> (tensor<2xui32>, tensor<8xui32>)
+
+// -----
+
+// CHECK: stablehlo.rng_bit_generator: the state must have 2 elements, not 3
+%0 = "test.op"() : () -> tensor<3xui64>
+%1, %2 = stablehlo.rng_bit_generator %0, algorithm = THREE_FRY : (tensor<3xui64>) -> (tensor<3xui64>, tensor<8xui32>)
+
+// -----
+
+// CHECK: stablehlo.rng_bit_generator: the next state has shape [3], not [2]
+%0 = "test.op"() : () -> tensor<2xui64>
+%1, %2 = stablehlo.rng_bit_generator %0, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<3xui64>, tensor<8xui32>)

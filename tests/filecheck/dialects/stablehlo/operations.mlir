@@ -93,3 +93,14 @@ func.func @bodies(%x: tensor<2x4xf32>, %i: tensor<2x4xi32>, %s: tensor<f32>, %n:
   %5:2 = stablehlo.optimization_barrier %x, %s : tensor<2x4xf32>, tensor<f32>
   return
 }
+
+// CHECK-LABEL: func.func @random_bits
+func.func @random_bits(%s: tensor<2xui64>, %x: tensor<4xf32>) {
+  // CHECK: stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<8xui32>)
+  // CHECK-NEXT: stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui64>)
+  %2, %3 = "stablehlo.rng_bit_generator"(%s) <{rng_algorithm = #stablehlo<rng_algorithm PHILOX>}> : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4xui64>)
+  // CHECK-NEXT: chlo.erf_inv %x : tensor<4xf32> -> tensor<4xf32>
+  %4 = chlo.erf_inv %x : tensor<4xf32> -> tensor<4xf32>
+  return
+}

@@ -69,3 +69,19 @@ func.func @main(%x: tensor<4xi1>) -> tensor<4xi1> {
   %0 = stablehlo.power %x, %x : tensor<4xi1>
   return %0 : tensor<4xi1>
 }
+
+// -----
+
+// CHECK: stablehlo-to-relax: stablehlo.rng_bit_generator: a state of three elements is not converted, only of two
+func.func @main(%s: tensor<3xui64>) -> tensor<4xui32> {
+  %0, %1 = stablehlo.rng_bit_generator %s, algorithm = PHILOX : (tensor<3xui64>) -> (tensor<3xui64>, tensor<4xui32>)
+  return %1 : tensor<4xui32>
+}
+
+// -----
+
+// CHECK: stablehlo-to-relax: chlo.erf_inv: it is not converted for elements of f64
+func.func @main(%x: tensor<4xf64>) -> tensor<4xf64> {
+  %0 = chlo.erf_inv %x : tensor<4xf64> -> tensor<4xf64>
+  return %0 : tensor<4xf64>
+}

@@ -63,7 +63,8 @@ def test_uniform_numbers() -> None:
 
 def test_normal_numbers() -> None:
     dtypes = ("float32", "float64", "float16")
-    found = ran(program(*(("randn.default", dtype, {}) for dtype in dtypes)))
+    calls = [("randn.default", dtype, dict[str, object]()) for dtype in dtypes]
+    found = ran(program(*calls))
     for x, dtype in zip(found, dtypes, strict=True):
         assert x.dtype == dtype
         spread = np.array([1, math.sqrt(2), math.sqrt(15), math.sqrt(96)])
