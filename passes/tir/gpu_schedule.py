@@ -147,7 +147,7 @@ class GPUSchedule(CompilerPass):
         operands are loads of neighbours, of 4 bytes at least, and there are several
         `stages`, the loop over tiles is annotated as a software pipeline with
         asynchronous copies (`matrix_units.py`).
-        With `warpgroups`, products of 33 rows, columns and terms at least become
+        With `warpgroups`, products of 33 rows and columns and 65 terms at least become
         `ptx_wgmma_mma_async` and tensor copies instead: operands are loads of whole
         buffers, A `[…, rows, terms]`, B `[…, columns, terms]` or `[…, terms, columns]`,
         whose rows are a multiple of 16 bytes. Tiles are of 64 or 128 rows and 64, 128 or

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from support.ir import parse
 from support.ptx_road import assembled
+from support.warpgroup_kernels import RingProduct
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
@@ -283,13 +284,29 @@ KERNELS: dict[str, tuple[str, str]] = {
     ),
 }
 """A kernel's body, and an instruction that it has."""
+HOPPER = {
+    "tensormap_encode_tiled": ".param .align 64 .b8",
+    "ptx_cp_async_bulk_tensor": "cp.async.bulk.tensor.2d",
+    "ptx_fence_proxy_async": "fence.proxy.async",
+    "ptx_wgmma_fence": "wgmma.fence",
+    "ptx_wgmma_mma_async": "wgmma.mma_async",
+    "ptx_wgmma_commit_group": "wgmma.commit_group",
+    "ptx_wgmma_wait_group": "wgmma.wait_group",
+}
+"""Builtins of sm_90a, which are in one kernel, and an instruction of each."""
 BY_PASSES = {"tvm_thread_allreduce": "tir-lower-thread-allreduce"}
 """Builtins that a pass of the road makes others of, and the pass."""
 
 
 def test_each_builtin_has_a_kernel() -> None:
     known = {row.name for row in INTRINSICS.values() if row.section in SECTIONS}
-    assert known == {*KERNELS, *WITHOUT_PTX, *BY_PASSES}
+    assert known == {*KERNELS, *HOPPER, *WITHOUT_PTX, *BY_PASSES}
+
+
+def test_builtins_of_hopper(tmp_path: Path) -> None:
+    ptx = assembled(RingProduct().module(), tmp_path, "sm_90a")
+    for name, instruction in HOPPER.items():
+        assert instruction in ptx, name
 
 
 def test_kernels_of_all_builtins(tmp_path: Path) -> None:

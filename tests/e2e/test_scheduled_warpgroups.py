@@ -63,8 +63,8 @@ CASES = (
     {"m": 40, "n": 72, "k": 136, "by_columns": False, "batch": 2},
 )
 MORE = (
-    {"m": 64, "n": 64, "k": 64, "by_columns": True},
-    {"m": 65, "n": 64, "k": 40, "by_columns": True, "batch": 3},
+    {"m": 64, "n": 64, "k": 128, "by_columns": True},
+    {"m": 65, "n": 64, "k": 72, "by_columns": True, "batch": 3},
     {"m": 128, "n": 136, "k": 328, "by_columns": False, "weights": True, "batch": 2},
 )
 
@@ -128,14 +128,15 @@ def test_layer_by_default(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("case", "target"),
     [
-        ({"m": 64, "n": 64, "k": 64, "by_columns": True}, "cuda -arch=sm_90"),
-        ({"m": 32, "n": 64, "k": 64, "by_columns": True}, TARGET),
-        ({"m": 64, "n": 64, "k": 68, "by_columns": True}, TARGET),
-        ({"m": 64, "n": 60, "k": 64, "by_columns": False}, TARGET),
+        ({"m": 64, "n": 64, "k": 96, "by_columns": True}, "cuda -arch=sm_90"),
+        ({"m": 32, "n": 64, "k": 96, "by_columns": True}, TARGET),
+        ({"m": 64, "n": 64, "k": 64, "by_columns": True}, TARGET),
+        ({"m": 64, "n": 64, "k": 100, "by_columns": True}, TARGET),
+        ({"m": 64, "n": 60, "k": 96, "by_columns": False}, TARGET),
     ],
 )
 def test_what_stays_with_warps(case: dict[str, Any], target: str) -> None:
-    """Other architectures, few rows, and rows that are no multiples of 16 bytes."""
+    """Other architectures, few rows or terms, rows that are no multiples of 16 bytes."""
     module = product(**case)
     GPUSchedule(target).apply(new_context(), module)
     text = str(module)

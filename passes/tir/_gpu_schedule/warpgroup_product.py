@@ -153,9 +153,10 @@ def match_warpgroups(found: Contraction) -> Contraction | None:
     `[…, columns, terms]` or `[…, terms, columns]`."""
     if found.padding is not None:
         return None
-    for axes in (found.rows, found.columns, found.terms):
+    least = (_LEAST, _LEAST, TERMS + 1)
+    for axes, most in zip((found.rows, found.columns, found.terms), least, strict=True):
         size = smart.literal(product_of([axis.extent for axis in axes]))
-        if size is not None and size < _LEAST:
+        if size is not None and size < most:
             return None
     a = mapped_operand(found, found.a, found.rows)
     b = mapped_operand(found, found.b, found.columns)
