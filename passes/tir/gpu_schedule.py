@@ -30,10 +30,8 @@ from xdsl_tvm.passes.tir._gpu_schedule.matrix_units import UnitsKernel, match_un
 from xdsl_tvm.passes.tir._gpu_schedule.product import match_product
 from xdsl_tvm.passes.tir._gpu_schedule.row_nests import Rows, match_rows
 from xdsl_tvm.passes.tir._gpu_schedule.rows import schedule_rows
-from xdsl_tvm.passes.tir._gpu_schedule.skinny_product import (
-    match_skinny,
-    schedule_skinny,
-)
+from xdsl_tvm.passes.tir._gpu_schedule.skinny_product.matching import match_skinny
+from xdsl_tvm.passes.tir._gpu_schedule.skinny_product.schedule import schedule_skinny
 from xdsl_tvm.passes.tir._gpu_schedule.thread_product import ThreadProduct
 from xdsl_tvm.passes.tir._gpu_schedule.transpose import schedule_transpose
 from xdsl_tvm.passes.tir._gpu_schedule.warpgroup_product import (
@@ -134,7 +132,7 @@ class GPUSchedule(CompilerPass):
         Where its terms are next to each other, the threads of a warp share those of up to
         4 lines, or those of a block the terms of one, where there are few lines; where
         its lines are, a thread has neighbouring lines, and rows of threads share the
-        terms (`skinny_product.py`).
+        terms (`skinny_product/`).
         *Contractions* of 8 rows and columns or more, such as matrix products and
         convolutions: tiles of the operands in shared memory, of the result in registers,
         with a map after it that works on the results (`product.py`). An operand is copied
