@@ -250,7 +250,6 @@ _TRAITS: dict[type[OpTrait], str] = {
     ImpureByProperty: "Has effects if it is marked `impure`.",
     MayBeImpure: "Has effects.",
     EffectsIfImpure: "",
-    MakesObjects: "A result with an object is another one at each call.",
     WritesInPlace: "Reads its arguments and writes some of them.",
     AllocatesResult: "The result is new memory.",
     MakesObjects: "",
