@@ -102,9 +102,10 @@ class DefaultCPUSchedule(CompilerPass):
         results one by one, each in a register, neighbours in a loop of their own.
         *Contractions*, sums of `a * b` such as matrix products and convolutions: operands
         are copied into the order of their use, but for a `b` in panels, as
-        relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors, 6 rows for
-        vectors below 64 bytes, stay in registers (see `contraction.py`). What is used of
-        large panels is fetched ahead.
+        relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors or 9 by 3, 6
+        by 2 for vectors below 64 bytes, stay in registers (see `contraction.py`). The
+        last tile may compute rows of the one before it again. What is used of a large
+        `b` is fetched ahead.
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and

@@ -89,7 +89,7 @@ NONTEMPORAL = "nontemporal"
 the cache. Any value but false or 0 counts."""
 
 FENCED = "nontemporal_fence"
-"""Annotation of a loop around such loops: one fence after it is enough for all of them."""
+"""Annotation of a loop around such loops: one fence after it is enough for all."""
 
 UNROLL_COUNT = "unroll_count"
 """Annotation of a loop: how many iterations LLVM is to put into one, all that it is to do

@@ -54,7 +54,8 @@ def schedule_map(
     if not free:
         nest.write_instance(code, point)
         return
-    run = _VectorRun(nest, machine, streams=(parallel or fenced) and streams(nest, machine))
+    past_caches = (parallel or fenced) and streams(nest, machine)
+    run = _VectorRun(nest, machine, streams=past_caches)
     if not point and len(free) > 1 and is_walked_in_order(nest):
         extents = [axis.extent for axis in free]
 
