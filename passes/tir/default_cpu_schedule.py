@@ -93,7 +93,9 @@ class DefaultCPUSchedule(CompilerPass):
 
         What happens to a nest goes by what it is. *Maps*, whose iterations are
         independent: the outer loops become a parallel one, the innermost runs in vectors;
-        where all buffers are walked in the order of memory, all loops become one.
+        where all buffers are walked in the order of memory, all loops become one. What
+        is computed under a condition (`tir.if_then_else`) along the innermost axis stays
+        scalar.
         *Transposed copies*: square tiles are turned over in registers. *Reductions*
         `C[s] = C[s] op term(s, r)`: with terms next to each other along `r`, partial
         results in four vectors, combined at the end, and where there are fewer than 4
