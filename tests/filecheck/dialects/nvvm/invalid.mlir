@@ -176,7 +176,7 @@ llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
 
 // -----
 
-// CHECK: A is by row and B by column
+// CHECK: A is by row
 llvm.func @f(%s: !llvm.struct<(f32, f32, f32, f32)>, %d: i64) {
   %0 = nvvm.wgmma.mma_async %s, %d, %d {shape = #nvvm.shape<m = 64, n = 8, k = 16>, typeA = #nvvm.wgmma_type<f16>, typeB = #nvvm.wgmma_type<f16>, typeD = #nvvm.wgmma_type<f32>, scaleD = #nvvm.wgmma_scale_out<one>, scaleA = #nvvm.wgmma_scale_in<one>, scaleB = #nvvm.wgmma_scale_in<one>, layoutA = #nvvm.mma_layout<col>, layoutB = #nvvm.mma_layout<col>} : !llvm.struct<(f32, f32, f32, f32)> -> !llvm.struct<(f32, f32, f32, f32)>
   llvm.return

@@ -260,3 +260,27 @@ func.func @f(%m : memref<8xf16, 3>, %i : index) {
   %p = tvm_llvm.element_address %m[%i] : memref<8xf16, 3> -> !llvm.ptr
   func.return
 }
+
+// -----
+
+// CHECK: a tensor of 2 dimensions has 1 strides and a box of 2, not 0 and 2
+func.func @f(%m : memref<?xf16>, %i : i64) {
+  %p = tvm_llvm.tensor_map %m, extents[%i, %i], strides[] {box = array<i64: 64, 8>, swizzle = 0 : i64, element = f16} : memref<?xf16> -> !llvm.ptr
+  func.return
+}
+
+// -----
+
+// CHECK: the swizzle is of 0 or 128 bytes, not 64
+func.func @f(%m : memref<?xf16>, %i : i64) {
+  %p = tvm_llvm.tensor_map %m, extents[%i], strides[] {box = array<i64: 64>, swizzle = 64 : i64, element = f16} : memref<?xf16> -> !llvm.ptr
+  func.return
+}
+
+// -----
+
+// CHECK: expected a struct of f32, got !llvm.struct<(i32)>
+func.func @f(%s : !llvm.struct<(i32)>) {
+  %p = tvm_llvm.register_fence %s : !llvm.struct<(i32)>
+  func.return
+}

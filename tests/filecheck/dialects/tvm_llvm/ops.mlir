@@ -78,3 +78,13 @@ llvm.func @control(%i : i32) -> i32 {
   // CHECK-NEXT: llvm.br ^[[B:.*]] {tvm_llvm.loop = #tvm_llvm.loop<{unroll.count = 4 : i64, vectorize.enable = true, unroll.disable}>}
   llvm.br ^bb2 {tvm_llvm.loop = #tvm_llvm.loop<{unroll.count = 4 : i64, vectorize.enable = true, unroll.disable}>}
 }
+
+// CHECK-LABEL: func.func @tensor_map
+// CHECK-SAME: (%[[M:.*]]: memref<?xf16>, %[[I:.*]]: i64, %[[S:.*]]: !llvm.struct<(f32, f32)>)
+func.func @tensor_map(%m : memref<?xf16>, %i : i64, %s : !llvm.struct<(f32, f32)>) {
+  // CHECK-NEXT: tvm_llvm.tensor_map %[[M]], extents[%[[I]], %[[I]]], strides[%[[I]]] {box = array<i64: 64, 8>, swizzle = 0 : i64, element = f16} : memref<?xf16> -> !llvm.ptr
+  %0 = tvm_llvm.tensor_map %m, extents[%i, %i], strides[%i] {box = array<i64: 64, 8>, swizzle = 0 : i64, element = f16} : memref<?xf16> -> !llvm.ptr
+  // CHECK-NEXT: tvm_llvm.register_fence %[[S]] : !llvm.struct<(f32, f32)>
+  %1 = tvm_llvm.register_fence %s : !llvm.struct<(f32, f32)>
+  func.return
+}
