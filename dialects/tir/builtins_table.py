@@ -742,8 +742,8 @@ def _matrices() -> list[Intrinsic]:
         "Begins `c += a * b` of a warpgroup, 128 threads; `shape` is m64nNk16, N a "
         "multiple of 8 up to 256. `a` and `b` are in shared memory as tensor copies with "
         "a swizzle of 128 bytes leave them: rows of 64 elements, 8 of them aligned to "
-        "1024 bytes. Rows are lines of 64 terms, or for `b` by row terms of 64 columns, where "
-        "64 terms of further columns follow. Not of TVM.",
+        "1024 bytes. Rows are lines of 64 terms, or for `b` by row terms of 64 columns, "
+        "where 64 terms of further columns follow. Not of TVM.",
     )
     row(
         "ptx_wgmma_fence",
