@@ -125,14 +125,14 @@ def _store(op: llvm.StoreOp | tvm_llvm.StoreOp) -> Action:
 @action(llvm.ExtractValueOp)
 def _extract_value(op: llvm.ExtractValueOp) -> Action:
     path = numbers_of(cast(Attribute, op.position))
+    is_whole = members(op.res.type) is not None
 
     def extract(team: TeamState, mask: Mask, value: Value) -> Value:
-        found = cast(Any, value)
         for index in path:
-            found = found[index]
-        if not isinstance(found, tuple):
-            team.products.require_complete(op, found, mask)
-        return cast(Value, found)
+            value = value[index]
+        if not is_whole:
+            team.products.require_complete(op, value, mask)
+        return value
 
     return extract
 

@@ -51,7 +51,12 @@ _LOOP_HINTS = {
 }
 """Key of `#tvm_llvm.loop` -> group and field of `#llvm.loop_annotation`."""
 
-_OTHER_FORM = (nvvm.CpAsyncBulkTensorOp, nvvm.WgmmaMmaAsyncOp)
+_OTHER_FORM = (
+    nvvm.CpAsyncBulkTensorOp,
+    nvvm.WgmmaMmaAsyncOp,
+    tvm_llvm.RegisterFenceOp,
+    tvm_llvm.TensorMapOp,
+)
 _NVVM_KINDS: dict[type[Operation], tuple[str, str]] = {
     nvvm.ShflOp: ("kind", "shfl_kind"),
     nvvm.VoteSyncOp: ("kind", "vote_sync_kind"),

@@ -17,6 +17,7 @@ from support.ptx_road import assemble, emitted
 from support.warpgroup_kernels import RingProduct
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.verify_thread_sync import VerifyThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.cuda import CudaExecutable
@@ -211,7 +212,5 @@ def test_groups_in_flight() -> None:
     product = RingProduct(k=256, faults=changes)
     VerifyThreadSync().apply(new_context(), product.module())
     a, b, c = product.arguments()
-    from xdsl_tvm.interpreters.tir import interpret
-
     interpret(product.module())["product"](a, b, c)
     np.testing.assert_allclose(c, product.expected(a, b), 1e-5, 1e-5)
