@@ -71,9 +71,9 @@ class ChannelsLast(CompilerPass):
             return
         for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
-                for op in list(dataflow.body.block.ops):
-                    if isinstance(op, relax.Conv2DOp):
-                        _fill_channels(op)
+                for inner in list(dataflow.body.block.ops):
+                    if isinstance(inner, relax.Conv2DOp):
+                        _fill_channels(inner)
                 LayoutConversion(_layouts, written).convert(dataflow.body.block)
 
 

@@ -63,20 +63,26 @@ def schedule_columns(code: LoopCode, found: Reduction, device: Device) -> None:
     size = smart.literal(product_of([axis.extent for axis in spatial]))
     if size is not None and size >= _MANY_RESULTS * lanes:
         height = 1
-    # Blocks of the same columns follow each other: what they share is in the cache.
-    extents = [ceildiv(units, width), *(axis.extent for axis in outer)]
+    # Blocks of the same columns follow each other: what they share is in the cache. Not
+    # where that needs a quotient by a symbol, which is not proved to tell blocks apart.
+    stretches, sizes = ceildiv(units, width), [axis.extent for axis in outer]
+    is_inner = smart.literal(stretches) is not None and any(
+        smart.literal(extent) is None for extent in sizes
+    )
+    extents = [*sizes, stretches] if is_inner else [stretches, *sizes]
     with (
         kernel(code, product_of(extents), width, height) as (block, row, lane),
         code.block(name_of([nest])),
     ):
-        stretch, *others = split_index(block, extents)
+        indices = split_index(block, extents)
+        stretch = indices.pop(-1 if is_inner else 0)
         step = smart.const(width, column.extent.dtype)
         unit = smart.add(smart.mul(stretch, step), smart.cast(step.dtype, lane))
         first = smart.mul(unit, smart.const(lanes, step.dtype))
 
         def here(lane: Expr) -> Point:
             place = smart.add(first, smart.cast(first.dtype, lane))
-            return {**points(outer, others), **points([column], [place])}
+            return {**points(outer, indices), **points([column], [place])}
 
         inside = in_range(unit, units, width)
         own = accumulator(code, found, lanes)

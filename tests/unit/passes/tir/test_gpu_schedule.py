@@ -23,7 +23,7 @@ from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.passes.tir.verify_thread_sync import VerifyThreadSync
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.tvmscript import parse
+from xdsl_tvm.tvmscript import parse, print_script
 
 Array = np.ndarray[Any, Any]
 SMALL = GPUSchedule("cuda", threads=64, warp_row=64, tile=16, tile_terms=4)
@@ -541,6 +541,25 @@ def test_products_with_few_tiles_are_split(dtype: str) -> None:
     exact = a.astype("f8") @ b.T.astype("f8") + d.astype("f8")
     result = np.maximum(exact, 0).astype(dtype)
     check(text, [a, b, d], [result], 2 * DTYPES[dtype], 2, schedule)
+
+
+def test_symbolic_reductions_of_columns() -> None:
+    """No index of a block is a quotient by a symbol, which would not be proved."""
+    text = script(
+        ["A nx4x16 float32", "C nx16 float32"],
+        """
+    for b, c, k in T.grid(n, 16, 4):
+        with T.block("C"):
+            vb, vc, vk = T.axis.remap("SSR", [b, c, k])
+            with T.init():
+                C[vb, vc] = T.float32(0)
+            C[vb, vc] = T.max(C[vb, vc], A[vb, vk, vc])
+""",
+    )
+    schedule = replace(SMALL, threads=4, vector_bytes=8)
+    a = np.abs(numbers("float32", 3, 4, 16))
+    check(text, [a], [a.max(axis=1)], 0.0, 1, schedule)
+    assert "// n" not in print_script(scheduled(text, schedule))
 
 
 PADDED = """
