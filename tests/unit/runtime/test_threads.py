@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.llvm_text.thread_pool import (
     CHUNKS_OF_A_THREAD,
     LAUNCH,
@@ -266,11 +267,11 @@ for count in (cores, cores + 1, cores):
 
 
 @pytest.mark.skipif(
-    host_system().pool != "futex" or threads.available_processors() < 2,
+    host_system().pool != "futex" or available_processors() < 2,
     reason="threads are bound on Linux, where there are several processors",
 )
 def test_threads_are_bound_where_there_is_a_processor_for_each() -> None:
-    cores = threads.available_processors()
+    cores = available_processors()
     bound, all_free = f"True {cores - 1} 1\n", f"True 1 {cores}\n"
     # A thread that is too many for a processor of its own is not bound afterwards.
     mixed = f"True {cores} {cores}\n"
