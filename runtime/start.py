@@ -221,7 +221,8 @@ def _leaf(spec: ArraySpec) -> Leaf | None:
         shape.append(extent)
     if spec.strides is not None or spec.offset is not None or spec.form != "array":
         return None
-    return None if np.dtype(text) != spec.dtype else (text, shape)
+    # Of the dtypes of ml_dtypes some have names that numpy does not read.
+    return (text, shape) if spec.dtype.isbuiltin == 1 else None
 
 
 def _described(tree: ResultTree) -> Any:
