@@ -23,6 +23,7 @@ from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.load import load_module
 from xdsl_tvm.runtime.sass import KernelCode, find_program, machine_code
 from xdsl_tvm.tools.cli import main
+from xdsl_tvm.tools.estimate import block_sizes
 from xdsl_tvm.tvmscript import parse
 
 pytestmark = pytest.mark.skipif(
@@ -115,13 +116,18 @@ SCHEDULED_FOR = ARCHITECTURES if MANY else ("sm_90",)
 
 def only_kernel(module: ModuleOp, arch: str) -> KernelCode:
     """The machine code of a module of one kernel, which spills nothing."""
+    return kernel_and_threads(module, arch)[0]
+
+
+def kernel_and_threads(module: ModuleOp, arch: str) -> tuple[KernelCode, int]:
+    """That, and the threads of a block."""
     context = new_context()
     kernels = lower_to_driver_calls(context, module, arch)
     text = ptx(llvm_ir(context, kernels, "nvptx", arch), arch)
     (found,) = machine_code(text, arch).values()
     assert (found.spill_bytes, found.stack_bytes) == (0, 0)
     assert found.count("LDL") == found.count("STL") == 0
-    return found
+    return found, block_sizes(text)[found.name]
 
 
 def scheduled_product(dtype: str, arch: str) -> KernelCode:
@@ -267,10 +273,15 @@ def test_scheduled_convolution(arch: str) -> None:
     ],
 )
 def test_memory_is_accessed_by_16_bytes(value: str, dtype: str) -> None:
-    """What is bound by memory is one kernel, with accesses as wide as they can be."""
-    found = only_kernel(parse(MODEL.format(value=value, dtype=dtype)), "sm_90")
+    """What is bound by memory is one kernel, with accesses as wide as they can be, and
+    enough of them under way to hide the latency of memory."""
+    module = parse(MODEL.format(value=value, dtype=dtype))
+    found, threads = kernel_and_threads(module, "sm_90")
     assert found.count("LDG.E.128") == found.count("LDG") > 0
     assert found.count("STG.E.128") == found.count("STG") > 0
+    bound = estimate(found, threads)
+    assert bound is not None
+    assert bound.bytes_in_flight >= 32 << 10
 
 
 SKINNY = """
