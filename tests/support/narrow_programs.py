@@ -1,8 +1,8 @@
 """Random programs on bfloat16 or float8 with what they compute, evaluated by numpy.
 
 The oracle is that of the legalization passes: everything is computed in float32, and
-rounded where it is stored to a buffer of a parameter, or to other memory that stays
-narrow. The interpreter rounds after every operation instead, so that it is compared with
+rounded where it is cast, or stored to a buffer of a parameter, or to other memory that
+stays narrow. The interpreter rounds after every operation instead, so that it is compared with
 after the passes only.
 """
 
@@ -173,7 +173,7 @@ class _Writer:
     def cast_to_narrow(self, depth: int) -> Value:
         a = self.other(depth)
         text = f"tir.cast {a.name} : {self.type_of(a.kind)} to {self.type_of('n')}"
-        return self.value("n", text, a.array.astype(np.float32))
+        return self.value("n", text, self.round(a.array.astype(np.float32)))
 
     def other(self, depth: int) -> Value:
         """A value of f32 or i32."""
@@ -181,7 +181,8 @@ class _Writer:
             return self.load("fi")
         a = self.narrow(depth)
         kind = self.rng.choice("fi")
-        array = a.array if kind == "f" else _to_integer(a.array)
+        rounded = self.round(a.array)
+        array = rounded if kind == "f" else _to_integer(rounded)
         text = f"tir.cast {a.name} : {self.type_of('n')} to {self.type_of(kind)}"
         return self.value(kind, text, array)
 
@@ -228,7 +229,7 @@ class _Writer:
 
     def cast(self, kind: str, a: Value) -> Value:
         text = f"tir.cast {a.name} : {self.type_of('n')} to {self.type_of(kind)}"
-        return self.value(kind, text, a.array)
+        return self.value(kind, text, self.round(a.array))
 
     def reduce(self) -> None:
         """A matrix-vector product, accumulated in one of the buffers."""

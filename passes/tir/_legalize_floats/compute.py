@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, Float32Type, Float64Type, f32
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -108,7 +108,12 @@ class _WideComputation:
         if self._is_narrow(op.value.type):
             return False
         owner = op.value.owner
-        if isinstance(owner, tir.CastOp) and owner.value.type == op.result.type:
+        is_wide = isinstance(tir.element_of(op.value.type), Float32Type | Float64Type)
+        if (
+            is_wide
+            and isinstance(owner, tir.CastOp)
+            and owner.value.type == op.result.type
+        ):
             if owner.value is op.result:
                 return False
             # Widening is exact, so that nothing is rounded.

@@ -192,6 +192,52 @@ def bulk_copy(A: T.Buffer((128,), "float32")):
 
 
 @T.prim_func
+def tensor_copies_and_products_of_warpgroups(
+    A: T.Buffer((64, 64), "float16"),
+    B: T.Buffer((8, 64), "float16"),
+    C: T.Buffer((64, 8), "float32"),
+):
+    a_map = T.tensormap_encode_tiled(A.data, 128, 64, 64, 64, 64, 64)
+    b_map = T.tensormap_encode_tiled(B.data, 128, 8, 64, 64, 8, 64)
+    tx = T.launch_thread("threadIdx.x", 128)
+    tiles = T.decl_buffer((4608,), "float16", scope="shared.dyn")
+    sums = T.decl_buffer((4,), "float32", scope="local")
+    T.create_barriers(1)
+    if tx == 0:
+        T.ptx_init_barrier_thread_count(0, 1)
+        T.ptx_fence_proxy_async()
+    T.tvm_storage_sync("shared")
+    if tx == 0:
+        T.ptx_arrive_barrier_expect_tx(0, 9216)
+        T.ptx_cp_async_bulk_tensor(tiles.data, 0, a_map, 8192, 0, 0, 0)
+        T.ptx_cp_async_bulk_tensor(tiles.data, 4096, b_map, 1024, 0, 0, 0)
+    for i in T.unroll(4):
+        sums[i] = T.float32(0)
+    T.ptx_wait_barrier(0, 0)
+    T.ptx_wgmma_fence()
+    for t in T.unroll(4):
+        T.ptx_wgmma_mma_async(
+            "m64n8k16",
+            "row",
+            "col",
+            "fp16",
+            "fp16",
+            "fp32",
+            tiles.data,
+            t * 16,
+            tiles.data,
+            4096 + t * 16,
+            sums.data,
+            0,
+        )
+    T.ptx_wgmma_commit_group()
+    T.ptx_wgmma_wait_group(0)
+    for i in T.unroll(4):
+        row = T.meta_var(tx // 32 * 16 + tx % 32 // 4 + i // 2 * 8)
+        C[row, tx % 4 * 2 + i % 2] = sums[i]
+
+
+@T.prim_func
 def matrix_fragments(
     A: T.Buffer((16, 16), "float16"),
     B: T.Buffer((16, 16), "float16"),

@@ -193,6 +193,10 @@ tir.func @casts(%f : f32, %i : i32, %o : !tir.handle, %b : !tir.handle) attribut
   tir.store %y, %O[%c0] : f32
   %z = tir.cast %i : i32 to bf16
   tir.store %z, %B[%c0] : bf16
+  // A cast to an integer is no widening, which one back could take back.
+  %whole = tir.cast %x : bf16 to i32
+  %w = tir.cast %whole : i32 to bf16
+  tir.store %w, %B[%c0] : bf16
 }
 // CHECK-LABEL: tir.func @casts
 // CHECK-SAME:    (%[[F:.*]]: f32, %[[I:.*]]: i32,
@@ -205,6 +209,8 @@ tir.func @casts(%f : f32, %i : i32, %o : !tir.handle, %b : !tir.handle) attribut
 // CHECK-NEXT:    tir.call "reinterpret"(%[[Z]]) : (f32) -> ui32
 // CHECK:         %[[R:.*]] = tir.call "reinterpret"(%{{.*}}) : (ui16) -> bf16
 // CHECK-NEXT:    tir.store %[[R]]
+// CHECK:         %[[WHOLE:.*]] = tir.cast %{{.*}} : f32 to i32
+// CHECK-NEXT:    tir.cast %[[WHOLE]] : i32 to f32
 
 // -----
 
