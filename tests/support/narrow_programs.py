@@ -2,8 +2,8 @@
 
 The oracle is that of the legalization passes: everything is computed in float32, and
 rounded where it is cast, or stored to a buffer of a parameter, or to other memory that
-stays narrow. The interpreter rounds after every operation instead, so that it is compared with
-after the passes only.
+stays narrow. The interpreter rounds after every operation instead, so that it is compared
+with after the passes only.
 """
 
 from __future__ import annotations
