@@ -127,7 +127,7 @@ def test_cycles_of_every_length_are_found_behind_tails_of_every_length():
 def run_all_passes() -> None:
     """Every pass on every ring, whatever it says of it."""
     ctx = new_context()
-    chosen = slice(0, None, 1 if "XDSL_TVM_FUZZ" in os.environ else 8)
+    chosen = slice(0, None, 1 if "XDSL_TVM_FUZZ" in os.environ else 16)
     for load in list(all_passes().values())[chosen]:
         try:
             one = load()()

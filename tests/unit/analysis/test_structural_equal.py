@@ -39,7 +39,7 @@ from xdsl_tvm.analysis.structural_equal import (
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 
 PARAMETERS = "%a: !tir.handle, %b: !tir.handle, %x: i32, %y: i32"
 BUFFERS = """

@@ -6,6 +6,7 @@ Cases: docs/spec/tir-passes-b-arith-and-loops.md §1.20.
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -30,6 +31,7 @@ from xdsl_tvm.analysis.arith.expr import Cast, Const, postorder
 from xdsl_tvm.dialects.integers import INF, Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
 
+MANY = "XDSL_TVM_FUZZ" in os.environ
 X, Y, Z, N = symbols(i32, i32, i32, i32)
 WIDE = symbols(i64, i64)
 TRUE, FALSE = Symbol(Const(1, i1)), Symbol(Const(0, i1))
@@ -115,7 +117,8 @@ def test_quotients_and_remainders_of_congruent_indices():
 def test_all_congruent_indices(mode: str, divisor: int):
     ranges = [(X, -6, 7), (Y, -9, 10)]
     quotient, remainder = KINDS[:2] if mode == "floor" else KINDS[2:]
-    for a, b, k in itertools.product(range(-4, 5), range(-4, 5), (-2, 1, 3)):
+    factors = range(-4, 5) if MANY else (-4, -1, 0, 2, 3)
+    for a, b, k in itertools.product(factors, factors, (-2, 1, 3)):
         upper = quotient(X * a + Y, divisor) * (divisor * k)
         tree = upper + remainder(X * b + Y, divisor) * k
         same_values(tree, ranges)

@@ -18,7 +18,7 @@ from xdsl_tvm.passes.tir.verify_gpu_code import VerifyGPUCode
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 from xdsl_tvm.registry import pass_modules
 
-SEEDS = range(int(os.environ.get("XDSL_TVM_FUZZ", "12")))
+SEEDS = range(int(os.environ.get("XDSL_TVM_FUZZ", "6")))
 NAMES = list(FORMS)
 
 

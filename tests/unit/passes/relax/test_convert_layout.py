@@ -22,7 +22,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.relax import op
 
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "16"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 WANTED = (
     ["NHWC", "OHWI"],
     ["NHWC", "HWIO"],

@@ -18,7 +18,7 @@ from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.passes.relax.to_non_dataflow import ToNonDataflow
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
 FUNCTIONS = """
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = relax.call @callee(%x) : (tensor<4xf32>) -> tensor<4xf32>

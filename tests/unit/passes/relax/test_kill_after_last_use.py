@@ -16,7 +16,7 @@ from xdsl_tvm.passes.relax.kill_after_last_use import KillAfterLastUse
 from xdsl_tvm.passes.relax.to_non_dataflow import ToNonDataflow
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
 KILL = KillAfterLastUse()
 KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 

@@ -29,7 +29,7 @@ from xdsl_tvm.runtime.cuda import CudaExecutable
 from xdsl_tvm.runtime.device_array import Array
 from xdsl_tvm.runtime.load import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 CONFIG = {"relax.backend.use_cuda_graph": True}
 PLANNED = (
     "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite,"

@@ -364,7 +364,7 @@ def test_transpose(dtype: str, size: str) -> None:
     assert '"shared"' in str(scheduled(text))
 
 
-@pytest.mark.parametrize("axes", ["021", "210", "120", "201"] if MANY else ["021", "210"])
+@pytest.mark.parametrize("axes", ["021", "210", "120", "201"] if MANY else ["210"])
 def test_transposes_of_symbolic_extents(axes: str) -> None:
     """Tiles have axes of blocks of their own; threads are proved to be apart."""
     names = [("a", "b", "c")[int(axis)] for axis in axes]
@@ -378,7 +378,7 @@ def test_transposes_of_symbolic_extents(axes: str) -> None:
             C[vi, vj, vk] = A[{at}]
 """,
     )
-    a = numbers("float32", 2, 3, 37)
+    a = numbers("float32", 2, 3, 37 if MANY else 18)
     check(text, [a], [a.transpose([int(axis) for axis in axes]).copy()], 0.0)
     assert "blockIdx.z" in str(scheduled(text))
     module = parse(text)
@@ -624,12 +624,14 @@ def test_convolution() -> None:
 
 UNITS = GPUSchedule("cuda -arch=sm_80", tensor_cores=True, tensor_core_tile=32)
 ON_UNITS = (
-    ("float16", (40, 24, 104), True, True),
-    ("bfloat16", (33, 40, 72), False, True),
+    ("float16", (40, 24, 72), True, True),
+    ("bfloat16", (24, 40, 72), False, True),
     ("float16", (17, 19, 21), True, False),
     ("float16", ("m", "n", "k"), False, False),
 )
 MORE_ON_UNITS = (
+    ("float16", (40, 24, 104), True, True),
+    ("bfloat16", (33, 40, 72), False, True),
     ("bfloat16", (64, 34, 34), True, False),
     ("float16", (16, 16, 32), True, True),
     ("float16", (64, 48, 128), False, True),

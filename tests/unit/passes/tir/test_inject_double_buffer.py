@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.parser import Parser
@@ -11,6 +13,8 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.registry import new_context
+
+MANY = "XDSL_TVM_FUZZ" in os.environ
 
 STAGED = """
 tir.func @staged(%a: !tir.handle, %b: !tir.handle, %any: i32) {{
@@ -64,7 +68,8 @@ def staged(start: int, extent: int, dtype: str, count: str) -> ModuleOp:
 def test_any_number_of_iterations(factor: int, count: str) -> None:
     double = tir_passes.InjectDoubleBuffer(factor)
     for extent in (-1, 0, 1, 2, 3, 7, 8, 9):
-        for dtype in ("i32", "i64"):
+        dtypes = ("i32", "i64") if MANY or extent == 7 else ("i64",)
+        for dtype in dtypes:
             check_semantics(
                 staged(0, extent, dtype, count), (double,), seed=extent + 1, tolerance=0.0
             )

@@ -17,7 +17,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.inject_permuted_layout import InjectPermutedLayout
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 LOAD = """
 %n{n} = tir.const {matrices} : i32
 %d{n} = tir.call "ptx_ldmatrix"(%{trans}, %n{n}, %kind, %w, %c0, %p{n}, %o{n})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
@@ -11,6 +13,8 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.registry import new_context
+
+MANY = "XDSL_TVM_FUZZ" in os.environ
 
 STAGED = """
 tir.func @staged(%a: !tir.handle, %b: !tir.handle) {{
@@ -72,7 +76,8 @@ def check(text: str) -> ModuleOp:
 @pytest.mark.parametrize("last", [0, 1, 3])
 def test_any_number_of_iterations(last: int, asynchronous: list[int] | None) -> None:
     for extent in (-1, 0, 1, 2, 3, 7):
-        for start, dtype in ((-3, "i64"), (5, "i32")):
+        starts = ((-3, "i64"), (5, "i32"))
+        for start, dtype in starts if MANY or extent == 7 else starts[:1]:
             check(
                 STAGED.format(
                     start=start,

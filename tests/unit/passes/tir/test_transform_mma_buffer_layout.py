@@ -15,7 +15,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.transform_mma_buffer_layout import TransformMmaBufferLayout
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 SCOPES = ("m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC")
 PRODUCT = """
 tir.func @product(%a: !tir.handle, %b: !tir.handle, %o: !tir.handle) {

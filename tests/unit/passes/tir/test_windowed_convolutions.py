@@ -18,7 +18,7 @@ from xdsl_tvm.passes.tir._cpu_schedule import windowed_tiling
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.load import load_module
 
-_COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+_COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 _SCHEDULE = (
     "tir-inline-blocks,tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64}"
 )
