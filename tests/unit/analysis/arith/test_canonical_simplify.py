@@ -315,13 +315,13 @@ def test_all_splits_of_splits(lower: int, upper: int, scale: int, mode: str):
 
 def test_deep_trees_need_no_recursion():
     tree = X
-    for step in range(2000):
+    for step in range(1200):
         tree = (tree * 2 + step) % 97 if step % 2 else least(tree, Y + step)
     assert canonical(tree)
     chain = X
-    for step in range(2000):
+    for step in range(1200):
         chain = chain + Y * (step % 7) - 3
-    check(chain, Y * sum(step % 7 for step in range(2000)) + X - 6000)
+    check(chain, Y * sum(step % 7 for step in range(1200)) + X - 3600)
 
 
 def test_numbers_out_of_range_stay_apart():
