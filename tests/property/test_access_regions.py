@@ -26,7 +26,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.random_inputs import random_arguments
 from xdsl_tvm.interpreters.tir import interpret
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 
 
 def blocks_of(module: ModuleOp) -> list[tir.BlockOp]:

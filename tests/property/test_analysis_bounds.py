@@ -21,7 +21,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, postorder
 from xdsl_tvm.dialects import integers
 from xdsl_tvm.dialects.integers import INF, Bound, truncated_quotient
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
 BATCH = 50
 
 LEAVES = leaves_of(i32, i32, i8, ui8, i64)

@@ -14,7 +14,7 @@ from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects.integers import Bound
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
 BATCH = 50
 
 LEAVES = leaves_of(i32, i32, i32, i8, ui8, i64)

@@ -26,7 +26,7 @@ from xdsl_tvm.analysis.arith.expr import (
 from xdsl_tvm.analysis.arith.int_set import IntSet
 from xdsl_tvm.dialects.tir import CmpPredicate
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "300"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "150"))
 BATCH = 50
 V, R, H, P = leaves_of(i32, i32, i32, i32)
 RANGES = {V: range(-40, 41), R: range(-2, 3), H: range(-3, 0), P: range(1, 4)}

@@ -21,7 +21,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
 from xdsl_tvm.analysis.arith.int_set import IntSet, simplified, union_lower_bound
 from xdsl_tvm.dialects.integers import Bound
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "100"))
 BATCH = 50
 
 V, W, A, B = LEAVES = leaves_of(i32, i32, i32, i32)

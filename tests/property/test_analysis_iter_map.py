@@ -20,7 +20,7 @@ from xdsl_tvm.analysis.arith.iter_map import (
     normalize_to_iter_sum,
 )
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "400"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
 BATCH = 100
 
 

@@ -17,7 +17,7 @@ from xdsl_tvm.analysis.arith.region_estimate import (
     estimate_region_upper_bound,
 )
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "100"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "50"))
 
 
 def literal(end: Expr | None) -> int:

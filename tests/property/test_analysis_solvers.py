@@ -22,7 +22,7 @@ from xdsl_tvm.analysis.arith.solve_inequalities import (
 from xdsl_tvm.analysis.arith.solve_linear import diagonalize, solve_linear_equations
 from xdsl_tvm.dialects.tir import CmpPredicate
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
 X, Y, Z, N = LEAVES = leaves_of(i32, i32, i32, i32)
 POINTS = grid({X: range(-6, 7), Y: range(-6, 7), Z: range(-3, 4), N: range(-2, 3)})
 

@@ -29,7 +29,7 @@ from xdsl_tvm.passes.tir.simplify import Simplify
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "0")) or 4
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "0")) or 2
 EXTENT = 12
 
 

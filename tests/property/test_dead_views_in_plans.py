@@ -15,7 +15,7 @@ from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.passes import relax
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 ROAD = (
     relax.LegalizeOps,
     relax.RewriteDataflowReshape,

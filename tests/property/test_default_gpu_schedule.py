@@ -15,7 +15,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 THREADS = (1, 2, 3, 8, 32, 1024)
 

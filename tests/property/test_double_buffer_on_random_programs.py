@@ -13,7 +13,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.inject_double_buffer import InjectDoubleBuffer
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 
 
 def mark(module: ModuleOp, from_zero: bool) -> int:

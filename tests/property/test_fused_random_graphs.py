@@ -15,7 +15,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.relax import LegalizeOps
 from xdsl_tvm.registry import all_passes, new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FUSION = (
     "relax-annotate-tir-op-pattern,relax-fuse-ops,relax-fuse-tir,tir-inline-blocks,"
     "tir-default-cpu-schedule"

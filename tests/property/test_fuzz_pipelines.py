@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_tvm.dialects import tir
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 
 
 @pytest.mark.parametrize("seed", range(COUNT))

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import i32
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Add, Const, Expr, Mul, Sub, postorder, substitute
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "500"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "250"))
 BATCHES = 8
 
 

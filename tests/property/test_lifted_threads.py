@@ -21,7 +21,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir.lift_thread_binding import LiftThreadBinding
 from xdsl_tvm.registry import all_passes, new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SEEDS = range(FIRST, FIRST + COUNT)
 OPAQUE = (

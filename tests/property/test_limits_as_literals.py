@@ -37,7 +37,7 @@ from xdsl_tvm.passes.tir import (
     VectorizeLoop,
 )
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FROM = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 LIMITS = {
     name: (0 if unsigned else -(1 << (bits - 1)), (1 << (bits - (not unsigned))) - 1)

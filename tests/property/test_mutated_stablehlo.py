@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.runtime.load import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 FOLDER = paths.ROOT / "tests" / "unit" / "passes" / "stablehlo" / "programs"

@@ -14,7 +14,7 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3")) * 4
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2")) * 4
 _ARITHMETIC = ("add", "sub", "mul", "min", "max")
 _DIVISIONS = ("div", "mod", "floordiv", "floormod")
 _BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")

@@ -23,7 +23,7 @@ from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 TOLERANCES = {"float16": 1.5e-2, "bfloat16": 1e-1, "float32": 1e-4}
 """Of the largest element: operators may round each partial result, kernels the last."""

@@ -21,7 +21,7 @@ from xdsl_tvm.runtime.executable import load_module
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 EXTENT = 20
 BASE = 44
 

@@ -22,7 +22,7 @@ from xdsl_tvm.passes.tir import (
 )
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

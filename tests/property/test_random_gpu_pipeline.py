@@ -157,9 +157,15 @@ EXAMPLES = (
     *sorted(paths.EXAMPLES.glob("kernels/*.mlir")),
     paths.EXAMPLES / "tvmscript" / "gpu_tile.py",
 )
+# gpu_tile is a smaller product of the same tiles as matmul_tile.
+CHOSEN = [
+    path
+    for path in EXAMPLES
+    if "XDSL_TVM_FUZZ" in os.environ or path.stem != "matmul_tile"
+]
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CHOSEN, ids=lambda path: path.stem)
 def test_examples(path: Path) -> None:
     module = read_file(path) if path.suffix == ".py" else parse_ir(path.read_text())
     assert runs(module, 0) is None

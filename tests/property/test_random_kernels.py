@@ -16,7 +16,7 @@ from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.interpreters.tir import InterpretedModule, interpret
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 
 
 def run(kernel: Kernel, module: InterpretedModule) -> tuple[list[Any], str]:

@@ -19,7 +19,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.tir.lower_cross_thread_reduction import LowerCrossThreadReduction
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

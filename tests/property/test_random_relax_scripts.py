@@ -24,7 +24,7 @@ from xdsl_tvm.passes.relax import StaticPlanBlockMemory
 from xdsl_tvm.tvmscript import parse, print_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
-EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 3
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 8
 """Which of the programs of other tests take part."""
 FILES = paths.FILECHECK
 

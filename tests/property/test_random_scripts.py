@@ -15,7 +15,7 @@ from xdsl_tvm.analysis.structural_equal import assert_structural_equal
 from xdsl_tvm.tvmscript import parse
 from xdsl_tvm.tvmscript.printer import print_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

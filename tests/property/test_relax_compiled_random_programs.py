@@ -22,7 +22,7 @@ from xdsl_tvm.interpreters.random_relax_inputs import random_relax_arguments
 from xdsl_tvm.interpreters.relax import interpret
 
 pytest.importorskip("llvmlite")
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

@@ -13,7 +13,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.tir.inject_rolling_buffer import InjectRollingBuffer
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "16"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

@@ -44,7 +44,7 @@ from xdsl_tvm.dialects.tir import CmpPredicate
 BATCHES = 4
 z3: Any = pytest.importorskip("z3", reason="pip install 'xdsl-tvm[smt]'")
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "240")) // BATCHES
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "120")) // BATCHES
 TIMEOUT = 100
 """Milliseconds for a question."""
 

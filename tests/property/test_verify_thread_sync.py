@@ -26,7 +26,7 @@ from xdsl_tvm.lowering.pipelines import TIR_BLOCKS_TO_LAUNCHES, run_pipeline
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
 KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 
 
