@@ -23,7 +23,7 @@ from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 pytest.importorskip("llvmlite")
 MANY = "XDSL_TVM_FUZZ" in os.environ
 SAMPLER = """
-!x = tensor<?x40xf32, #relax.dims<[n, 40]>>
+!x = tensor<?x20xf32, #relax.dims<[n, 20]>>
 !v = tensor<?x8xf32, #relax.dims<[n, 8]>>
 !i = tensor<?x8xi32, #relax.dims<[n, 8]>>
 !both = !relax.tuple<!v, !i>
@@ -46,7 +46,7 @@ relax.func @main<n>(%logits: !x, %uniform: !u, %rows: !d) -> !out
   relax.return %r : !out
 }
 """
-"""Draws among the most probable of 40."""
+"""Draws among the most probable of 20."""
 LONG = """
 !t = tensor<?x?xf32, #relax.dims<[m, n]>>
 !i = tensor<?x?xi64, #relax.dims<[m, n]>>
@@ -78,7 +78,7 @@ def test_a_model_equals_numpy(simulated: bool) -> None:
     else:
         kernels = InterpretedKernels(module)
     rng = np.random.default_rng(0)
-    logits = rng.permuted(np.tile(np.arange(40, dtype="f4") / 8, (2, 1)), axis=1)
+    logits = rng.permuted(np.tile(np.arange(20, dtype="f4") / 8, (2, 1)), axis=1)
     uniform, rows = np.array([[0.3], [0.8]], "f4"), np.array([[1], [0]])
     indices, sums, drawn = kernels["main"](logits, uniform, rows)
     expected = np.argsort(-logits, axis=1, kind="stable")[:, :8]
@@ -94,7 +94,7 @@ def test_rows_of_several_tiles(tmp_path: Path) -> None:
     kernels = InterpretedKernels(dispatched(LONG))
     assert kernels.ptx.count(".entry") == 7
     assemble(kernels.ptx, tmp_path)
-    long = 1500 if MANY else 50
+    long = 1500 if MANY else 20
     for shape in ((1, long), (2, 3), (0, 3), (3, 0)):
         x = np.random.default_rng(0).integers(0, 50, shape).astype("f4")
         order, sums = kernels["main"](x)
