@@ -17,7 +17,7 @@ from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

@@ -19,7 +19,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.lowering.pipelines import passes_of
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SEEDS = range(FIRST, FIRST + COUNT)
 COMPILED = range(FIRST, FIRST + (COUNT + 2) // 3) if COUNT < 12 else SEEDS

@@ -22,7 +22,7 @@ from xdsl_tvm.passes.tir import ThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 SCOPES = ("shared", "shared.dyn", "warp", "global")
 KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 
@@ -59,7 +59,7 @@ def test_loops_of_any_length(scope: str) -> None:
         accepted += accepts(module)
         found = runs(kernel, module, symbolic=True)
         assert found, f"seed {seed}:\n{kernel.symbolic_script}"
-    assert accepted >= COUNT // 2
+    assert accepted >= max(1, COUNT // 2)
 
 
 def test_barriers_are_needed() -> None:
