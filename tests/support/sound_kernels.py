@@ -28,6 +28,7 @@ from support.reduction_kernels import random_reduction
 from support.staged_programs import staged_program
 from support.thread_kernels import random_kernel
 from support.warp_exchanges import Exchange
+from xdsl_tvm.analysis.tir.copy_rings import COPY
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.lowering.pipelines import TIR_BLOCKS_TO_LAUNCHES, run_pipeline
@@ -73,9 +74,20 @@ def written_kernels(every: int = 1) -> Iterator[SoundKernel]:
         for op in module.ops:
             if isinstance(op, tir.FuncOp) and not op.is_declaration:
                 alone = ModuleOp([op.clone()])
-                found = sound_kernel(name, alone) if barriers(alone) else None
+                is_taken = barriers(alone) and not _copies_tensors(op)
+                found = sound_kernel(name, alone) if is_taken else None
                 if found is not None:
                     yield found
+
+
+def _copies_tensors(func: tir.FuncOp) -> bool:
+    """Whether counting barriers order what it does, and barriers of the block do not.
+
+    `tests/e2e/test_tensor_maps.py` plants faults in such kernels.
+    """
+    return any(
+        isinstance(op, tir.CallOp) and op.callee.data == COPY for op in func.walk()
+    )
 
 
 def random_kernels(seed: int) -> Iterator[SoundKernel]:
