@@ -8,6 +8,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
@@ -126,7 +127,7 @@ def _loaded(module: Source | ModuleText) -> ModuleOp:
 def _without_machine(module: ModuleOp, functions: Externs) -> ModuleOp:
     """The module, or a copy of it in which calls of the virtual machine's functions are
     operations; of other functions than these."""
-    for op in module.walk():
+    for op in all_ops(module):
         if not isinstance(op, PackedCallOp) or op.callee.data in functions:
             continue
         if op.callee.data.startswith("vm.builtin."):

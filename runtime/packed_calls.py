@@ -62,10 +62,11 @@ def check_externs(module: ModuleOp, externs: Externs) -> None:
 
     Raises PassFailedException, of one line, for one that is not.
     """
+    from xdsl_tvm.analysis.all_ops import all_ops
     from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
     from xdsl_tvm.dialects.relax.packed import PackedCallOp
 
-    for op in module.walk():
+    for op in all_ops(module):
         if not isinstance(op, PackedCallOp) or cuda_graph_call(op) is not None:
             continue
         name = op.callee.data

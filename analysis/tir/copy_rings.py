@@ -29,6 +29,7 @@ from typing import Any, Final
 import numpy as np
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import And, Expr, Value, leaf_values
@@ -70,9 +71,10 @@ def ordered_memory(launch: tir.LaunchThreadOp) -> frozenset[SSAValue]:
     All of the kernel's counting barriers have to be those of one ring. Time is linear in
     the size of the kernel, besides that of the proofs about its copies and products.
     """
-    if not any(_name(op) == COPY for op in launch.walk()):
+    ops = all_ops(launch)
+    if not any(_name(op) == COPY for op in ops):
         return frozenset()
-    ring = _Ring(launch)
+    ring = _Ring(launch, ops)
     return frozenset(ring.memories) if ring.holds() else frozenset()
 
 
@@ -106,6 +108,8 @@ class _Ring:
     """What is read of the calls of a kernel."""
 
     launch: tir.LaunchThreadOp
+    ops: Sequence[Operation]
+    """The ops of the kernel, in the order of the text."""
     memories: set[SSAValue] = field(default_factory=set[SSAValue])
     stages: int = 0
     _calls: dict[str, list[_Seen]] = field(default_factory=dict[str, "list[_Seen]"])
@@ -132,7 +136,7 @@ class _Ring:
         self._columns = self._threads()
         if self._columns is None:
             return False
-        creates = [op for op in self.launch.walk() if _name(op) == _CREATE]
+        creates = [op for op in self.ops if _name(op) == _CREATE]
         count = tir.constant_value(creates[0].operands[0]) if len(creates) == 1 else None
         if count is None or count < 2 or count % 2:
             return False
@@ -146,7 +150,7 @@ class _Ring:
     def _threads(self) -> dict[SSAValue, Any] | None:
         """The index of each thread on each axis of the block."""
         extents: dict[str, int] = {}
-        for op in self.launch.walk():
+        for op in self.ops:
             if isinstance(op, tir.LaunchThreadOp) and op.tag.data in tir.THREAD_TAGS:
                 extent = tir.constant_value(op.extent)
                 if extent is None or op.virtual is not None:
@@ -163,13 +167,13 @@ class _Ring:
             index[tag], linear = linear % size, linear // size
         return {
             op.thread_var: index[op.tag.data]
-            for op in self.launch.walk()
+            for op in self.ops
             if isinstance(op, tir.LaunchThreadOp) and op.tag.data in tir.THREAD_TAGS
         }
 
     def _find_loops(self) -> None:
         """The loops around copies and around products, in which waits are."""
-        for op in self.launch.walk():
+        for op in self.ops:
             if _name(op) != _WAIT:
                 continue
             loop = op.parent_op()

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
@@ -58,7 +59,7 @@ class RaiseRuntimeBuiltin(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols = module_symbols(op)
         for func in relax_functions(op):
-            calls = [each for each in func.walk() if _callee(each) is not None]
+            calls = [each for each in all_ops(func) if _callee(each) is not None]
             for call in calls:
                 _raise(call)
             for call in calls:
