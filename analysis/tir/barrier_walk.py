@@ -28,6 +28,7 @@ from xdsl_tvm.analysis.arith.expr import (
     Not,
     Value,
     leaf_values,
+    substitute,
     view,
 )
 from xdsl_tvm.analysis.arith.vector_lane import of_lane
@@ -65,6 +66,9 @@ _BLOCK_BARRIERS = ("shared", "shared.dyn", "global")
 """Scopes whose barrier is one of all threads of a block."""
 _WARP = 32
 """Threads of a warp, for which its barrier is as good."""
+_LOAD_MATRICES = "ptx_ldmatrix"
+_ROW_BYTES = 16
+"""Of a row of the matrices that it loads."""
 _OF_WARPS = ("tvm_store_matrix_sync", "mma_store")
 """Builtins that the threads of a warp do together, as one access."""
 _ONLY_READ = {
@@ -602,6 +606,10 @@ class BarrierWalk:
                 if found is not None:
                     memory = _memory_behind(operand)
                     return _Region(memory, found, reads, writes)
+            if name == _LOAD_MATRICES and position == position_of(op, "smem_ptr"):
+                loaded = self._loaded_rows(op, operand)
+                if loaded is not None:
+                    return loaded
         for value in derivation(operand):
             pointer = value.owner
             if isinstance(pointer, tir.AccessPtrOp):
@@ -610,7 +618,7 @@ class BarrierWalk:
                 memory = _memory_behind(pointer.data)
                 element, offset = pointer.element_type, pointer.offset
                 extent = tir.constant_value(pointer.extent)
-                found = self._range(memory, element, offset, extent)
+                found = self._range(memory, element, self._tree(offset), extent)
                 if isinstance(op, tir.CallOp) and name in _OF_WARPS:
                     found = self._tile(op, memory, element, offset) or found
                 return _Region(operand if found is None else memory, found, reads, writes)
@@ -630,14 +638,51 @@ class BarrierWalk:
         size = bytes_of(element)
         if count % size:
             return None
-        return self._range(memory, element, op.args[position + 1], count // size)
+        start = self._tree(op.args[position + 1])
+        return self._range(memory, element, start, count // size)
+
+    def _loaded_rows(self, op: tir.CallOp, operand: SSAValue) -> _Region | None:
+        """The rows of matrices that a warp loads; None where they are not known.
+
+        Each lane says where a row of 16 bytes is, whose elements other lanes receive.
+        """
+        if _is_strided(op) or not isinstance(operand.type, tir.PtrType):
+            return None
+        start, pointer = (
+            self._tree(op.args[position_of(op, "smem_offset")]),
+            operand.owner,
+        )
+        source = operand
+        if isinstance(pointer, tir.AccessPtrOp):
+            source, first = pointer.data, self._tree(pointer.offset)
+            start = smart.add(first, smart.cast(first.dtype, start))
+        element = operand.type.element_type
+        in_warp = self._in_any_lane(start)
+        if in_warp is None or tir.is_scalable(element) or _ROW_BYTES % bytes_of(element):
+            return None
+        memory, count = _memory_behind(source), _ROW_BYTES // bytes_of(element)
+        found = self._range(memory, element, in_warp, count)
+        return None if found is None else _Region(memory, found, True, False)
+
+    def _in_any_lane(self, index: Expr) -> Expr | None:
+        """An index for all threads of a warp; None where warps are no parts of rows."""
+        row = self._axes.get("threadIdx.x")
+        width = 0 if row is None else self._separation.variables[row].high + 1
+        if row is None or width == inf or width % _WARP:
+            return None
+        size = smart.const(_WARP, row.type)
+        lane: Expr = Value(self._separation.lane(_WARP, row.type, of_rows=True))
+        first = smart.mul(smart.floordiv(Value(row), size), size)
+        return substitute(
+            index, {Value(row): lane if width == _WARP else smart.add(first, lane)}
+        )
 
     def _tile(
         self, op: tir.CallOp, memory: SSAValue, element: Attribute, offset: SSAValue
     ) -> tuple[Expr, ...] | None:
         """The elements of a matrix that a warp stores, of which rows are apart."""
         shape = [tir.constant_value(op.args[position_of(op, each)]) for each in "mn"]
-        start = self._range(memory, element, offset, 1)
+        start = self._range(memory, element, self._tree(offset), 1)
         if start is None or None in shape:
             return None
         rows, columns = (int(extent or 0) for extent in shape)
@@ -659,9 +704,9 @@ class BarrierWalk:
         return (smart.add(row_start, column),)
 
     def _range(
-        self, memory: SSAValue, element: Attribute, offset: SSAValue, extent: float | None
+        self, memory: SSAValue, element: Attribute, start: Expr, extent: float | None
     ) -> tuple[Expr, ...] | None:
-        """The elements from `offset` on in memory of such elements, as one index."""
+        """The elements from `start` on in memory of such elements, as one index."""
         if extent is None or extent < 1:
             return None
         type_ = memory.type
@@ -671,7 +716,7 @@ class BarrierWalk:
         ratio = _ratio(element, type_.element_type) if is_flat else 0
         if not ratio:
             return None
-        start, count = smart.mul(self._tree(offset), ratio), int(extent) * ratio
+        start, count = smart.mul(start, ratio), int(extent) * ratio
         if count == 1:
             return (start,)
         return (smart.add(start, Value(self._separation.lane(count, start.dtype))),)
@@ -776,6 +821,13 @@ def _is_one_access_of_warp(a: ThreadAccess, b: ThreadAccess) -> bool:
 
 def _at(access: ThreadAccess, iterations: dict[SSAValue, Iteration]) -> ThreadAccess:
     return replace(access, iterations={**access.iterations, **iterations})
+
+
+def _is_strided(op: tir.CallOp) -> bool:
+    """Whether a load of matrices is that of bytes, whose offset is a stride."""
+    type_ = op.args[position_of(op, "type")].owner
+    is_words = isinstance(type_, tir.StringOp) and type_.value.data == ".b16"
+    return not is_words and tir.constant_value(op.args[position_of(op, "trans")]) != 0
 
 
 def _memory_behind(pointer: SSAValue) -> SSAValue:

@@ -196,6 +196,9 @@ class Separation:
         if lane is None:
             lane = self._lanes[key] = Block(arg_types=[dtype]).args[0]
             self.variables[lane] = Variable(Kind.LOOP, 0, count - 1)
+            if _is_exact(lane):
+                values = Range(Const(0, dtype), Const(count, dtype))
+                self._analyzer.bind(Value(lane), values)
         return lane
 
     def polynomial(self, index: Expr) -> Polynomial:

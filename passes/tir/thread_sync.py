@@ -90,7 +90,8 @@ class ThreadSync(CompilerPass):
         axes of the block tell so; indices of two iterations are compared as such.
         Fewer barriers are inserted where that proves more. What pointers are for is
         followed: address_of, access pointers, the builtins of matrices and copies, and
-        what other ops accept counts as read and written. A copy counts again where it
+        what other ops accept counts as read and written. `ptx_ldmatrix` reads the rows
+        that the lanes of its warp name, for all of them. A copy counts again where it
         is waited for. A condition may be any that is the same in all threads of the
         block, and a load in a condition comes before it. Allocations of dynamic shared
         memory, which TVM takes for one, conflict where their live ranges allow them to

@@ -167,6 +167,7 @@ def test_scheduled_product_of_tensor_cores(arch: str) -> None:
     assert loop is not None
     assert [loop.count(name) for name in ("HMMA", "LDSM", "LDGSTS")] == [64, 16, 8]
     assert loop.count("LDGSTS.E.BYPASS.128") == 8
+    assert loop.count("BAR.SYNC") == loop.count("BAR") == 1
     # Most of the others are addresses: those of shared memory have 32 bits. There are
     # less than 0.8 others for each product of the tensor cores.
     assert len(loop.instructions) - 64 - 16 - 8 <= 51

@@ -447,6 +447,51 @@ def test_double_buffer() -> None:
     VerifyThreadSync()(module)
 
 
+def loaded_stages(row: str) -> str:
+    """Rows of 8, which a warp loads as matrices from the stage that is not written."""
+    return f"""
+@T.prim_func
+def main(P: T.Buffer((2048,), "float16"), R: T.Buffer((2048,), "float16")):
+    tx = T.launch_thread("threadIdx.x", 64)
+    s_data = T.allocate([1024], "float16", "shared")
+    s = T.decl_buffer((1024,), "float16", data=s_data, scope="shared")
+    r_data = T.allocate([8], "float16", "local")
+    r = T.decl_buffer((8,), "float16", data=r_data, scope="local")
+    for e in range(8):
+        s[tx * 8 + e] = P[tx * 8 + e]
+    for k in range(4):
+        {SHARED}
+        T.ptx_ldmatrix("float16", T.bool(False), 4, ".b16", r_data, 0,
+                       T.tvm_access_ptr(T.type_annotation("float16"), s_data,
+                                        k % 2 * 512 + ({row}) * 8, 512, 1), 0)
+        for e in range(8):
+            R[k * 512 + tx * 8 + e] = r[e]
+        for e in range(8):
+            s[(k + 1) % 2 * 512 + tx * 8 + e] = P[(k + 1) % 4 * 512 + tx * 8 + e]
+"""
+
+
+@pytest.mark.parametrize("row", ["63 - tx", "tx"])
+def test_stages_that_warps_load(row: str) -> None:
+    """A stage is written while another one is loaded, with one barrier for both.
+
+    Rows that a lane names are elements of other lanes, even if it has written them.
+    """
+    module = check(loaded_stages(row))
+    out, p = np.zeros(2048, np.float16), np.arange(2048).astype(np.float16)
+    interpret(module)["main"](p, out)
+    tx = np.arange(64)
+    named = tx // 32 * 32 + tx % 32 // 4
+    rows = p.reshape(4, 64, 8)[:, named if row == "tx" else 63 - named]
+    pair = (2 * (tx % 4))[:, None] + np.arange(2)
+    wanted = np.take_along_axis(rows, pair[None], 2)
+    assert np.array_equal(out.reshape(4, 64, 8)[:, :, :2], wanted)
+    if row == "63 - tx":
+        erase(barriers(module)[0])
+        with pytest.raises(RaceError):
+            interpret(module)["main"](p, out)
+
+
 def test_access_pointers() -> None:
     """CASE: ThreadSync.12"""
 
