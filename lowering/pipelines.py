@@ -119,9 +119,9 @@ def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[
     lanes = max(vector_bytes // 4, 1)
     return (
         *RELAX_CHECKS,
-        "relax-fold-batchnorm-to-conv2d",
         "relax-canonicalize-bindings",
         folding,
+        "relax-combine-channel-scaling",
         f"relax-multiply-grouped-convolutions{{lanes={lanes}}}",
         f"relax-pad-channels{{lanes={lanes}}}",
         folding,

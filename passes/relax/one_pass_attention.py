@@ -97,7 +97,7 @@ class OnePassAttention(CompilerPass):
     name = "relax-one-pass-attention"
 
     vector_bytes: int = 64
-    least_queries: int = 16
+    least_queries: int = 1
     target: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:

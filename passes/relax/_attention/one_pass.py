@@ -25,6 +25,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Call, Div, Expr
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.relax._attention.panels import Panels
 from xdsl_tvm.passes.relax._attention.places import (
     Attention,
     Places,
@@ -36,13 +37,27 @@ from xdsl_tvm.passes.relax.legalize.tensor_expression import Tensor
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _VECTORS = 2
-"""Vectors of the rows of a task, and of a tile of features."""
+"""Vectors of the rows of a task, where there are as many, and of a tile of features."""
 _KEYS = 64
 """Keys of a block: its scores stay in the first cache."""
 _MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
 """Annotations of an unrolled loop that LLVM expands."""
+
+
+@dataclass(frozen=True)
+class _Tile:
+    """Lines of vectors, which stay in registers."""
+
+    height: int
+    vectors: int
+    """Of a line."""
+    lanes: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.height, self.vectors * self.lanes
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,9 @@ class OnePass:
     @cached_property
     def rows(self) -> int:
         """Queries of a task."""
-        return _VECTORS * self.lanes
+        queries = self.what.queries
+        few = queries is not None and queries <= self.lanes
+        return self.lanes if few else _VECTORS * self.lanes
 
     @cached_property
     def height(self) -> int:
@@ -74,29 +91,41 @@ class OnePass:
         return 8 if self.vector_bytes >= _MANY_REGISTERS else 4
 
     @cached_property
-    def width(self) -> int:
-        """Features of a tile."""
-        whole = self.what.value_features % self.rows == 0
-        return self.rows if whole else self.lanes
+    def of_scores(self) -> _Tile:
+        """Keys by rows: as many more keys as there are fewer vectors of rows."""
+        vectors = self.rows // self.lanes
+        return _Tile(self.height * _VECTORS // vectors, vectors, self.lanes)
+
+    @cached_property
+    def of_sums(self) -> _Tile:
+        """Rows by features."""
+        return _Tile(self.height, self.panels.vectors, self.panels.lanes)
+
+    @cached_property
+    def panels(self) -> Panels:
+        """The features of a value."""
+        return Panels.of(self.what.value_features, _VECTORS, self.lanes)
 
     @property
-    def queries(self) -> int:
-        """Their number, which has to be known."""
-        assert self.what.queries is not None
-        return self.what.queries
+    def are_whole(self) -> bool:
+        """Whether tasks are known to have all of their rows."""
+        queries = self.what.queries
+        return queries is not None and queries % self.rows == 0
 
     # ---- the whole ----
 
     def write(self) -> None:
         """All tasks, which threads share."""
-        blocks, heads = -(-self.queries // self.rows), self.what.heads
-        tasks = smart.mul(self.places.batch, constant(heads * blocks))
-        code = self.code
+        code, heads = self.code, self.what.heads
+        blocks = count(self.places.queries, self.rows)
+        of_image = smart.mul(constant(heads), blocks)
+        tasks = smart.mul(self.places.batch, of_image)
         with (
             code.loop("task", tasks, tir.ForKind.PARALLEL) as task,
             code.block("rows"),
         ):
-            row, number = split(task, blocks)
+            row = smart.floordiv(task, blocks)
+            number = smart.floormod(task, blocks)
             batch, head = split(row, heads)
             first = smart.mul(number, constant(self.rows))
             _Task(self, batch, head, first).write()
@@ -139,15 +168,17 @@ class _Task:
 
         queries = alloc("queries", self.what.features, rows)
         scores = alloc("scores", _KEYS, rows)
-        sums = alloc("sums", rows, self.what.value_features)
+        sums = alloc("sums", rows, whole.panels.count, whole.panels.width)
         best, total, factor = (alloc(n, rows) for n in ("best", "total", "factor"))
         self._copy_queries(queries)
         self._each_vector(
             lambda r: code.store(smart.const(float("-inf"), f32), best, r),
             lambda r: code.store(smart.const(0, f32), total, r),
         )
-        with code.loop("r", constant(rows)) as row:
-            self._each_feature(lambda c: code.store(smart.const(0, f32), sums, row, c))
+        self._each_panel(
+            constant(rows),
+            lambda row, panel, c: code.store(smart.const(0, f32), sums, row, panel, c),
+        )
         start, end = self.places.seen(self.first, rows)
         blocks = count(smart.maximum(smart.sub(end, start), constant(0)), _KEYS)
         with code.loop("block", blocks) as number:
@@ -155,14 +186,12 @@ class _Task:
             length = smart.minimum(constant(_KEYS), smart.sub(end, base))
             if smart.literal(start) == 0 and self._divides(_KEYS, end):
                 length = constant(_KEYS)
-            with code.loop("tile", count(length, whole.height)) as tile:
+            with code.loop("tile", count(length, whole.of_scores.height)) as tile:
                 self._write_scores(queries, scores, base, tile)
             self._write_weights(scores, length, best, total, factor)
             with (
                 code.loop("tile", constant(rows // whole.height)) as tile,
-                code.loop(
-                    "panel", constant(self.what.value_features // whole.width)
-                ) as panel,
+                code.loop("panel", constant(whole.panels.count)) as panel,
             ):
                 self._add_values(scores, sums, factor, base, length, tile, panel)
         self._store(sums, total)
@@ -184,9 +213,9 @@ class _Task:
 
     def _row(self, row: Expr) -> Expr:
         """A row, or the last query where there is no such row."""
-        if self.whole.queries % self.whole.rows == 0:
+        if self.whole.are_whole:
             return row
-        return smart.minimum(row, constant(self.whole.queries - 1))
+        return smart.minimum(row, smart.sub(self.places.queries, constant(1)))
 
     # ---- scores ----
 
@@ -195,7 +224,8 @@ class _Task:
     ) -> None:
         """The scores of a tile of keys, for all rows."""
         code, whole = self.code, self.whole
-        height = whole.height
+        shape = whole.of_scores
+        height = shape.height
         begin = smart.mul(tile, constant(height))
         head = self.places.shared_head(self.head, self.what.key_heads)
         is_whole = self.what.window is None and self._divides(height, self.places.keys)
@@ -207,9 +237,9 @@ class _Task:
             return smart.minimum(key, smart.sub(self.places.keys, constant(1)))
 
         with code.block("scores"):
-            tile_of = code.alloc("products", [height, whole.rows], f32, "local")
+            tile_of = code.alloc("products", shape.shape, f32, "local")
             self._each_tile_vector(
-                whole.rows, lambda j, r: code.store(smart.const(0, f32), tile_of, j, r)
+                shape, lambda j, r: code.store(smart.const(0, f32), tile_of, j, r)
             )
             with code.loop("d", constant(self.what.features)) as feature:
 
@@ -224,14 +254,14 @@ class _Task:
 
                     return add_vector
 
-                self._each_line(whole.rows, add)
+                self._each_line(shape, add)
 
             def store(line: Expr, r: Expr) -> None:
                 score = code.load(tile_of, line, r)
                 score = self._masked(score, place(line), r)
                 code.store(score, scores, smart.add(begin, line), r)
 
-            self._each_tile_vector(whole.rows, store)
+            self._each_tile_vector(shape, store)
 
     def _masked(self, score: Expr, key: Expr, r: Expr) -> Expr:
         """A score with the bias, minus infinity where the row does not see the key."""
@@ -305,18 +335,17 @@ class _Task:
         """Add the weighted values of a block of keys to a tile of the sums."""
         code, whole = self.code, self.whole
         top = smart.mul(tile, constant(whole.height))
-        left = smart.mul(panel, constant(whole.width))
+        shape = whole.of_sums
         head = self.places.shared_head(self.head, self.what.value_heads)
         with code.block("values"):
-            shape = [whole.height, whole.width]
-            tile_of = code.alloc("products", shape, f32, "local")
+            tile_of = code.alloc("products", shape.shape, f32, "local")
 
             def begin(line: Expr, c: Expr) -> None:
                 row = smart.add(top, line)
-                before = code.load(sums, row, smart.add(left, c))
+                before = code.load(sums, row, panel, c)
                 code.store(smart.mul(before, code.load(factor, row)), tile_of, line, c)
 
-            self._each_tile_vector(whole.width, begin)
+            self._each_tile_vector(shape, begin)
             with code.loop("j", length) as j:
                 place = smart.add(base, j)
 
@@ -324,7 +353,7 @@ class _Task:
                     p = code.load(weights, j, smart.add(top, line))
 
                     def add_vector(c: Expr) -> None:
-                        column = smart.add(left, c)
+                        column = whole.panels.feature(panel, c)
                         v = self._element(self.places.value, place, head, column)
                         before = code.load(tile_of, line, c)
                         total = Call("fma", [p, v, before], f32)
@@ -332,69 +361,68 @@ class _Task:
 
                     return add_vector
 
-                self._each_line(whole.width, add)
+                self._each_line(shape, add)
 
             def end(line: Expr, c: Expr) -> None:
                 row = smart.add(top, line)
-                code.store(code.load(tile_of, line, c), sums, row, smart.add(left, c))
+                code.store(code.load(tile_of, line, c), sums, row, panel, c)
 
-            self._each_tile_vector(whole.width, end)
+            self._each_tile_vector(shape, end)
 
     def _store(self, sums: SSAValue, total: SSAValue) -> None:
         """The sums, divided by the sum of the weights; of a row without keys NaN."""
         code, whole = self.code, self.whole
-        left = smart.sub(constant(self.whole.queries), self.first)
-        rows = smart.minimum(constant(whole.rows), left)
-        if self.whole.queries % whole.rows == 0:
-            rows = constant(whole.rows)
-        with code.loop("r", rows) as row:
-            one = smart.const(1, f32)
-            inverse = code.let("inverse", Div(one, code.load(total, row)))
-            place = smart.add(self.first, row)
+        rows = constant(whole.rows)
+        if not whole.are_whole:
+            rows = smart.minimum(rows, smart.sub(self.places.queries, self.first))
 
-            def store(c: Expr) -> None:
-                found = smart.mul(code.load(sums, row, c), inverse)
-                at = self.places.indices(self.batch, place, self.head, c)
-                out = self.places.out
-                code.store(smart.cast(out.dtype, found), out.buffer, *at)
+        def invert(r: Expr) -> None:
+            code.store(Div(smart.const(1, f32), code.load(total, r)), total, r)
 
-            self._each_feature(store)
+        self._each_vector(invert)
+
+        def store(row: Expr, panel: Expr, c: Expr) -> None:
+            found = smart.mul(code.load(sums, row, panel, c), code.load(total, row))
+            place, feature = smart.add(self.first, row), whole.panels.feature(panel, c)
+            at = self.places.indices(self.batch, place, self.head, feature)
+            out = self.places.out
+            code.store(smart.cast(out.dtype, found), out.buffer, *at)
+
+        self._each_panel(rows, store)
 
     # ---- loops over vectors ----
 
     def _each_vector(self, *writes: Callable[[Expr], None]) -> None:
         """The rows of the task."""
-        self._vectors(self.whole.rows, *writes)
+        self._vectors(self.whole.of_scores, *writes)
 
-    def _each_feature(self, write: Callable[[Expr], None]) -> None:
-        """The features of a value."""
-        self._vectors(self.what.value_features, write)
-
-    def _vectors(self, extent: int, *writes: Callable[[Expr], None]) -> None:
-        lanes = self.whole.lanes
+    def _each_panel(self, rows: Expr, write: Callable[[Expr, Expr, Expr], None]) -> None:
+        """The vectors of the sums of rows: row, tile of features, place in it."""
+        code, whole = self.code, self.whole
         with (
-            self.code.loop(
-                "u",
-                constant(extent // lanes),
-                tir.ForKind.UNROLLED,
-                annotations=_LEFT_TO_LLVM,
-            ) as number,
-            self.code.loop("v", constant(lanes), tir.ForKind.VECTORIZED) as lane,
+            code.loop("r", rows) as row,
+            code.loop("panel", constant(whole.panels.count)) as panel,
         ):
-            at = smart.add(smart.mul(number, constant(lanes)), lane)
+            self._vectors(whole.of_sums, lambda c: write(row, panel, c))
+
+    def _vectors(self, tile: _Tile, *writes: Callable[[Expr], None]) -> None:
+        """The vectors of a line of a tile."""
+        lanes = constant(tile.lanes)
+        with (
+            self.code.unrolled("u", constant(tile.vectors)) as number,
+            self.code.loop("v", lanes, tir.ForKind.VECTORIZED) as lane,
+        ):
+            at = smart.add(smart.mul(number, lanes), lane)
             for write in writes:
                 write(at)
 
     def _each_line(
-        self, width: int, of_line: Callable[[Expr], Callable[[Expr], None]]
+        self, tile: _Tile, of_line: Callable[[Expr], Callable[[Expr], None]]
     ) -> None:
         """The lines of a tile; what is common to the vectors of one comes first."""
-        height = constant(self.whole.height)
-        with self.code.loop(
-            "l", height, tir.ForKind.UNROLLED, annotations=_LEFT_TO_LLVM
-        ) as line:
-            self._vectors(width, of_line(line))
+        with self.code.unrolled("l", constant(tile.height)) as line:
+            self._vectors(tile, of_line(line))
 
-    def _each_tile_vector(self, width: int, write: Callable[[Expr, Expr], None]) -> None:
+    def _each_tile_vector(self, tile: _Tile, write: Callable[[Expr, Expr], None]) -> None:
         """The vectors of a tile."""
-        self._each_line(width, lambda line: lambda at: write(line, at))
+        self._each_line(tile, lambda line: lambda at: write(line, at))

@@ -69,13 +69,14 @@ class Places:
         """The head of so many of keys or values that a head of queries uses."""
         return smart.floordiv(head, constant(self.what.heads // heads))
 
-    def seen(self, first: Expr, rows: int) -> tuple[Expr, Expr]:
+    def seen(self, first: Expr, rows: int | Expr) -> tuple[Expr, Expr]:
         """The keys that some of `rows` rows may see: the first, and the end of them."""
+        rows = constant(rows) if isinstance(rows, int) else rows
         start, end = constant(0), self.keys
         # Rows are taken up to the last one of a block, even after the last query.
         place = smart.add(first, self.offset)
         if self.what.causal_mask is not None:
-            end = smart.minimum(end, smart.add(place, constant(rows)))
+            end = smart.minimum(end, smart.add(place, rows))
         if self.what.window is not None:
             seen = smart.sub(place, constant(self.what.window - 1))
             start = smart.maximum(seen, constant(0))

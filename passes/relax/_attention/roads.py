@@ -8,10 +8,12 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
 
+from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.passes.relax._attention.few_queries import MOST_QUERIES, FewQueries
 from xdsl_tvm.passes.relax._attention.matching import Dtypes, FoundAttention
 from xdsl_tvm.passes.relax._attention.one_pass import OnePass
-from xdsl_tvm.passes.relax._attention.places import Places
+from xdsl_tvm.passes.relax._attention.places import Places, constant
 from xdsl_tvm.passes.relax._attention.tensor_cores import TensorCores
 from xdsl_tvm.passes.relax._attention.thread_blocks import has_copies
 from xdsl_tvm.passes.relax._attention.threads import Threads
@@ -49,14 +51,24 @@ class Vectors(Road):
 
     vector_bytes: int
 
-    def covers(self, found: FoundAttention) -> bool:
-        lanes = self.vector_bytes // 4
-        if found.what.queries is None:
-            return False
-        return super().covers(found) and found.what.value_features % lanes == 0
-
     def write(self, code: LoopCode, places: Places) -> None:
-        OnePass(code, places, self.vector_bytes).write()
+        queries = places.what.queries
+        few = FewQueries(code, places, self.vector_bytes)
+        many = OnePass(code, places, self.vector_bytes)
+        if self.vector_bytes == _LANE_BYTES:
+            many.write()
+            return
+        if queries is not None:
+            (few if queries <= MOST_QUERIES else many).write()
+            return
+        are_few = smart.le(places.queries, constant(MOST_QUERIES))
+        with code.when(are_few):
+            few.write()
+        with code.when(smart.negation(are_few)):
+            many.write()
+
+
+_LANE_BYTES = 4
 
 
 @dataclass(frozen=True)
