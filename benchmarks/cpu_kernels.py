@@ -311,12 +311,8 @@ def work_on_products(threads: int, only: Sequence[str], seconds: float) -> None:
     machine = limits(threads)
     for product in _products.PRODUCTS:
         if not only or any(product.name.startswith(name) for name in only):
-            result = _products.measure(
-                product,
-                seconds,
-                (machine.chains, machine.operations),
-                (machine.read, machine.read_bytes),
-            )
+            chains = machine.chains, machine.operations
+            result = _products.measure(product, seconds, chains)
             print(_products.line(product, result), flush=True)
 
 

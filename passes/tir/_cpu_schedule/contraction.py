@@ -33,6 +33,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import (
 )
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import ContractionLoops
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, are_many, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.skinny_panels import SkinnyPanels
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, match_contraction
@@ -77,5 +78,11 @@ def schedule_contraction(
     many = are_many(found.batch)
     with fused_loop(code, found.batch, kind_of(parallel and many)) as point:
         inner = kind_of(parallel and not many)
-        loops = ByteContraction if is_byte_contraction(found) else ContractionLoops
-        loops(code, found, machine, point, inner).write()
+        if is_byte_contraction(found):
+            ByteContraction(code, found, machine, point, inner).write()
+            return
+        skinny = SkinnyPanels(code, found, machine, point, inner)
+        if skinny.is_fit:
+            skinny.write()
+        else:
+            ContractionLoops(code, found, machine, point, inner).write()
