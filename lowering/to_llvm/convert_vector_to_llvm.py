@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, llvm, vector
+from xdsl.dialects import arith, func, llvm, vector
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    ArrayAttr,
     DenseArrayBase,
     IntegerAttr,
     MemRefType,
     ModuleOp,
+    StringAttr,
     UnitAttr,
     VectorType,
     i1,
@@ -49,6 +52,10 @@ from xdsl_tvm.passes.infra import CompilerPass
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NSW = IntegerAttr(1, i32)
+_STACK_BYTES = 16
+"""The alignment of the stack in the calling conventions of processors with vectors."""
+_PASSTHROUGH = "passthrough"
+_REALIGN = StringAttr("stackrealign")
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,10 @@ class ConvertVectorToLLVM(CompilerPass):
         A nontemporal store that is less aligned than its vector, and than a line of 64
         bytes, is a call of a private function, one for each type of vectors, which tests
         the address: at the beginning of a line the processor stores it at once.
+        Where vectors of more than 16 bytes are loaded or stored, functions with a body
+        get `passthrough` with "stackrealign". LLVM aligns the vectors that it keeps on the stack to their
+        size only if it knows of this before it assigns registers; others may extend over
+        two lines of the cache.
         vector.broadcast → insertelement and shufflevector; extract and insert at one
         position → extractelement, insertelement; shuffle → shufflevector; fma →
         llvm.intr.fma
@@ -78,7 +89,7 @@ class ConvertVectorToLLVM(CompilerPass):
     Errors: vectors of i1 in memory, vectors of several dimensions, memrefs whose last
         stride is not 1
     Attributes: read: `nontemporal` of vector.store, which the llvm.store gets, and
-        `llvm.align` of parameters; created: none; removed: none
+        `llvm.align` of parameters; created: `passthrough` of functions; removed: none
     Differs from TVM: TVM generates LLVM vectors from TIR directly
     """
 
@@ -86,12 +97,19 @@ class ConvertVectorToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = _VectorConversion()
+        functions: list[func.FuncOp | llvm.FuncOp] = []
         for inner in all_ops(op):
+            if isinstance(inner, func.FuncOp | llvm.FuncOp):
+                functions.append(inner)
             handler = _HANDLERS.get(type(inner))
             if handler is not None:
                 conversion.start(inner)
                 conversion.replace(inner, handler(conversion, inner))
         conversion.finish()
+        if conversion.has_wide_vectors:
+            # All of them: LLVM puts those with vectors into those that call them.
+            for function in functions:
+                _align_stack(function)
 
 
 class _VectorConversion(Conversion):
@@ -100,6 +118,15 @@ class _VectorConversion(Conversion):
     def __init__(self) -> None:
         super().__init__()
         self.symbols = Symbols()
+        self.has_wide_vectors = False
+        """Whether vectors in memory are larger than the stack is aligned to."""
+
+
+def _align_stack(function: func.FuncOp | llvm.FuncOp) -> None:
+    before = function.attributes.get(_PASSTHROUGH)
+    names = list(cast("ArrayAttr[Attribute]", before)) if before is not None else []
+    if function.body.blocks and _REALIGN not in names:
+        function.attributes[_PASSTHROUGH] = ArrayAttr([*names, _REALIGN])
 
 
 def _require_simple(op: Operation, type: Attribute) -> None:
@@ -155,7 +182,7 @@ def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
             [address],
             convert_type(op.result.type),
             ordering=_ORDER_NONE,
-            alignment=_alignment(op, element),
+            alignment=_alignment(run, op, element),
         )
     ]
 
@@ -168,7 +195,7 @@ def _store(run: _VectorConversion, op: vector.StoreOp) -> list[SSAValue]:
     if "nontemporal" in store.properties and isinstance(source, arith.BitcastOp):
         # Vectors of integers can always be stored at once.
         store.operands[0] = run.operand(source.input)
-    alignment = _alignment(op, element)
+    alignment = _alignment(run, op, element)
     store.properties["alignment"] = alignment
     size = byte_size(op, convert_type(op.vector.type))
     if "nontemporal" in store.properties and alignment.value.data < min(size, LINE_BYTES):
@@ -178,12 +205,15 @@ def _store(run: _VectorConversion, op: vector.StoreOp) -> list[SSAValue]:
     return []
 
 
-def _alignment(op: vector.LoadOp | vector.StoreOp, element: Attribute) -> IntegerAttr:
+def _alignment(
+    run: _VectorConversion, op: vector.LoadOp | vector.StoreOp, element: Attribute
+) -> IntegerAttr:
     """That of an element, or what is known beyond that, up to the whole vector."""
     type = cast("MemRefType[Any]", op.base.type)
     vector_type = (op.result if isinstance(op, vector.LoadOp) else op.vector).type
     strides, size = strides_of(op, type), byte_size(op, element)
     whole = byte_size(op, convert_type(vector_type))
+    run.has_wide_vectors |= whole > _STACK_BYTES
     known = min(known_alignment(op.base, op.indices, strides, size), whole)
     natural = alignment_of(op, element)
     return IntegerAttr(known, i64) if known > natural.value.data else natural

@@ -69,7 +69,8 @@ _TERMS_AT_ONCE = 8
 """Terms that are added to a stretch at once."""
 _LEAST_FETCHED = 1 << 20
 """Bytes of a matrix that is fetched before it is used."""
-_BYTES_AHEAD = 1024
+_BYTES_AHEAD = 2048
+"""Bytes of a row between what is added and what is fetched."""
 _MOST_COLUMNS = 4
 """Columns whose terms are gathered at once."""
 _MANY_SUMS = 24
@@ -389,17 +390,24 @@ class _Product:
         with loops_over(code, outer) as outer_terms:
 
             def add(first: Expr, count: int) -> None:
-                terms: list[Point] = [
-                    {
-                        **outer_terms,
-                        last.variable: smart.add(first, smart.const(k, first.dtype)),
-                    }
-                    for k in range(count)
-                ]
+                def terms_from(first: Expr) -> list[Point]:
+                    return [
+                        {
+                            **outer_terms,
+                            last.variable: smart.add(first, smart.const(k, first.dtype)),
+                        }
+                        for k in range(count)
+                    ]
+
+                terms = terms_from(first)
 
                 def step(start: Expr, lanes: int) -> None:
-                    if lanes > 1:
-                        self._fetch(start, terms)
+                    if lanes > 1 and self._is_large:
+                        end = length if low is None else smart.add(low, length)
+                        is_over = smart.ge(smart.add(start, self._ahead), end)
+                        then = self._following(last, first, count, is_over)
+                        column = self._column_ahead(start, length, is_over)
+                        self._fetch(column, terms_from(then))
                     write_lanes(
                         code, start, lanes, lambda column: self._add_terms(column, terms)
                     )
@@ -408,23 +416,43 @@ class _Product:
 
             code.steps(last.name, count, _TERMS_AT_ONCE, add, low=first)
 
-    def _fetch(self, column: Expr, terms: Sequence[Point]) -> None:
-        """Fetch what some terms need of a column further on.
-
-        What is computed for several rows fills the window in which the processor finds
-        later loads by itself.
-        """
-        nest, load = self.found.nest, self.found.b.owner
-        if self.height == 1 or not isinstance(load, tir.LoadOp):
-            return
+    @cached_property
+    def _is_large(self) -> bool:
+        """Whether the matrix is so large that it is fetched before it is used."""
+        load = self.found.b.owner
+        if not isinstance(load, tir.LoadOp):
+            return False
         type_ = tir.buffer_definition(load.buffer).type
         shape, size = type_.get_shape(), tir.bytes_of_lane(type_.element_type)
-        if DYNAMIC_INDEX not in shape and prod(shape) * size < _LEAST_FETCHED:
-            return
-        ahead = smart.add(column, self.number(_BYTES_AHEAD // size))
-        ahead = smart.minimum(ahead, smart.sub(self.column.extent, self.number(1)))
+        return DYNAMIC_INDEX in shape or prod(shape) * size >= _LEAST_FETCHED
+
+    @cached_property
+    def _ahead(self) -> Expr:
+        """Columns between what is added and what is fetched."""
+        columns = _BYTES_AHEAD // tir.bytes_of_lane(self.dtype)
+        return self.number(min(columns, self.column.size or columns))
+
+    def _column_ahead(self, column: Expr, length: Expr, is_over: Expr) -> Expr:
+        """The column that is fetched at a column of a stretch."""
+        back = smart.select(is_over, length, self.number(0))
+        ahead = smart.sub(smart.add(column, self._ahead), back)
+        # Short stretches have fewer columns.
+        return smart.minimum(ahead, smart.sub(self.column.extent, self.number(1)))
+
+    def _following(self, last: Axis, first: Expr, count: int, is_over: Expr) -> Expr:
+        """The first of `count` terms, or of those after them at the end of a stretch."""
+        number = smart.const(count, first.dtype)
+        most = smart.sub(last.extent, number)
+        then = smart.minimum(smart.add(first, number), most)
+        return Value(self.code.value(smart.select(is_over, then, first)))
+
+    def _fetch(self, column: Expr, terms: Sequence[Point]) -> None:
+        """Fetch what some terms need of a column."""
+        nest, load = self.found.nest, self.found.b.owner
+        assert isinstance(load, tir.LoadOp), "large"
+        here = self._at(self.point, Value(self.code.value(column)))
         for each in terms:
-            at = {**self._at(self.point, ahead), **each}
+            at = {**here, **each}
             places = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
             fetch(self.code, load.buffer, places, INTO_FIRST_CACHE)
 
