@@ -76,9 +76,14 @@ class Unit:
             self.size += len(all_ops(self.kept))
 
     def lower(
-        self, ctx: Context, vector_bytes: int, data: list[Datum] | None = None
+        self,
+        ctx: Context,
+        vector_bytes: int,
+        data: list[Datum] | None = None,
+        *,
+        features: str = "",
     ) -> str:
-        """Lowers the unit, in place; its LLVM IR.
+        """Lowers the unit, in place; its LLVM IR. See `llvm_pipeline`.
 
         With `data`, large constants of the callers are appended to it, and declared only
         in the text. Those of kernels stay: names of theirs are not unique.
@@ -87,8 +92,9 @@ class Unit:
         PassFailedException where they change the signature of the kernel.
         """
         try:
-            self._join(ctx, vector_bytes)
-            run_pipeline(ctx, self.module, llvm_pipeline(vector_bytes=vector_bytes))
+            self._join(ctx, vector_bytes, features)
+            text = llvm_pipeline(vector_bytes=vector_bytes, features=features)
+            run_pipeline(ctx, self.module, text)
             self._check_signature()
             return llvm_ir(ctx, self.module, data=data if self.symbol is None else None)
         except Exception as error:
@@ -99,10 +105,12 @@ class Unit:
                 raise
             raise type(error)(text.replace(self.symbol, self.name)) from error
 
-    def _join(self, ctx: Context, vector_bytes: int) -> None:
+    def _join(self, ctx: Context, vector_bytes: int, features: str) -> None:
         if self.kept is None:
             return
-        text = llvm_pipeline(vector_bytes=vector_bytes, until_memref=True)
+        text = llvm_pipeline(
+            vector_bytes=vector_bytes, until_memref=True, features=features
+        )
         run_pipeline(ctx, self.kept, text)
         defined = list(self.kept.body.ops)
         names = {op.sym_name.data for op in defined if isinstance(op, func.FuncOp)}
@@ -140,6 +148,7 @@ def lower_to_units(
     winograd_tile: int = 2,
     profile: bool = False,
     progress: Progress | None = None,
+    features: str = "",
 ) -> list[Unit]:
     """Lowers the Relax functions of a module, and cuts it into units.
 
@@ -152,7 +161,9 @@ def lower_to_units(
     Raises PassFailedException where something of Relax has no lowering for the CPU.
     """
     refuse_foreign(module)
-    run_pipeline(ctx, module, relax_optimization(vector_bytes, winograd_tile), progress)
+    run_pipeline(
+        ctx, module, relax_optimization(vector_bytes, winograd_tile, features), progress
+    )
     convert_relax_functions(module, profile=profile)
     kernels, kept = _kernels(module)
     units: dict[str, Unit] = {}

@@ -86,25 +86,27 @@ MEMREF_TO_LLVM = (
     *TO_LLVM,
     "tvm-convert-bf16-to-bits",
     "tvm-keep-divisions-scalar",
-    "tvm-verify-llvm-legal",
 )
-"""Functions on memrefs to the llvm dialect, with threads and checks of the result."""
+"""Functions on memrefs to the llvm dialect, with threads; not checked yet."""
 
 
-def tir_optimization(vector_bytes: int = 64) -> tuple[str, ...]:
+def tir_optimization(vector_bytes: int = 64, features: str = "") -> tuple[str, ...]:
     """Blocks to flat vector code, with vectors of so many bytes.
 
-    Functions without a schedule get one, their blocks inlined; then the default pipeline
-    up to MakePackedAPI: they are called by their own signature.
+    Functions without a schedule get one, for a processor of these `features`, their
+    blocks inlined; then the default pipeline up to MakePackedAPI: they are called by
+    their own signature.
     """
     return (
         "tir-inline-blocks",
-        f"tir-default-cpu-schedule{{vector_bytes={vector_bytes}}}",
+        f'tir-default-cpu-schedule{{vector_bytes={vector_bytes} features="{features}"}}',
         'tir-default-pipeline{target="llvm" until="MakePackedAPI"}',
     )
 
 
-def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[str, ...]:
+def relax_optimization(
+    vector_bytes: int = 64, winograd_tile: int = 2, features: str = ""
+) -> tuple[str, ...]:
     """Relax graphs to calls of fused TIR functions on planned memory.
 
     What is known of batch normalization goes into the weights before it. Convolutions
@@ -112,8 +114,8 @@ def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[
     bytes hold, and their weights are rearranged here; those of 1 by 1 whose groups are no
     blocks are matrix products, and Winograd's filtering computes tiles of up to
     `winograd_tile` results along an axis. Attention with enough queries goes over the
-    keys once. Constant weights of matrix products are stored in panels. Memory is planned
-    as one arena.
+    keys once. Constant weights of matrix products are stored in panels, those of bytes as
+    instructions of `features` read them. Memory is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     lanes = max(vector_bytes // 4, 1)
@@ -129,7 +131,8 @@ def relax_optimization(vector_bytes: int = 64, winograd_tile: int = 2) -> tuple[
         folding,
         f"relax-winograd-convolutions{{tile={winograd_tile}}}",
         f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",
-        f"relax-pack-weights{{vector_bytes={max(vector_bytes, 4)}}}",
+        f"relax-pack-weights{{vector_bytes={max(vector_bytes, 4)} "
+        f'features="{features}"}}',
         "relax-dead-code-elimination",
         'relax-default-pipeline{memory="arena"}',
     )
@@ -152,6 +155,7 @@ def llvm_pipeline(
     profile: bool = False,
     bound_checks: bool = False,
     until_memref: bool = False,
+    features: str = "",
 ) -> str:
     """The road to the llvm dialect for the CPU, as pipeline text.
 
@@ -159,12 +163,14 @@ def llvm_pipeline(
     way, and TIR functions those of `tir_optimization`; else they are lowered as they are
     written. With `profile`, calls of TIR functions from Relax functions are timed, and
     with `bound_checks` their accesses and divisions are asserted. With `until_memref` the
-    road ends at functions on memrefs.
+    road ends at functions on memrefs. Code may have instructions of `features` of the
+    processor, those that `dialects/tir/processor_instructions.py` lists, with spaces
+    between.
     """
     relax_to_tir, optimization = RELAX_TO_TIR, None
     if vector_bytes is not None:
-        relax_to_tir = relax_optimization(vector_bytes, winograd_tile)
-        optimization = tir_optimization(vector_bytes)
+        relax_to_tir = relax_optimization(vector_bytes, winograd_tile, features)
+        optimization = tir_optimization(vector_bytes, features)
     options = "{profile=true}" if profile else ""
     to_memref = [f"{name}{options}" for name in RELAX_TO_MEMREF]
     return ",".join(
@@ -175,9 +181,14 @@ def llvm_pipeline(
             *(("tir-insert-bound-checks",) if bound_checks else ()),
             *(to_memref if relax else ()),
             "tir-convert-to-memref",
-            *(() if until_memref else MEMREF_TO_LLVM),
+            *(() if until_memref else (*MEMREF_TO_LLVM, _verification(features))),
         )
     )
+
+
+def _verification(features: str) -> str:
+    """The check that LLVM compiles the result for a processor of these features."""
+    return f'tvm-verify-llvm-legal{{features="{features}"}}'
 
 
 TIR_BLOCKS_TO_LAUNCHES = (
@@ -347,6 +358,7 @@ def lower_to_llvm(
     profile: bool = False,
     bound_checks: bool = False,
     progress: Progress | None = None,
+    features: str = "",
 ) -> None:
     """Lower a module of Relax, TIR, or func and memref to the llvm dialect, in place.
 
@@ -361,6 +373,7 @@ def lower_to_llvm(
         winograd_tile=winograd_tile,
         profile=profile,
         bound_checks=bound_checks,
+        features=features,
     )
     run_pipeline(ctx, module, text, progress)
 

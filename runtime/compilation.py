@@ -61,6 +61,7 @@ def compile_module(
     """`compile`, also of a text whose file is read already."""
     goal = target_or_current(target)
     kind, target_arch = _kind_and_arch(goal)
+    mattr = _features_of(goal)
     arch = arch or target_arch
     with ExitStack() as stack:
         stack.enter_context(rare_collections())
@@ -79,6 +80,7 @@ def compile_module(
             progress or no_progress,
             fuse_multiply_add,
             winograd_tile,
+            mattr,
         )
         if winograd_tile not in (2, 4):
             raise ValueError(f"winograd_tile must be 2 or 4, got {winograd_tile}")
@@ -168,10 +170,24 @@ def _kind_and_arch(target: Target) -> tuple[str, str | None]:
     kind = target.kind.name
     if kind not in TARGETS:
         raise ValueError(f"unknown target '{kind}'; use one of {', '.join(TARGETS)}")
-    if kind == "llvm" and target.attrs.data:
+    others = [name for name in target.attrs.data if name != "mattr"]
+    if kind == "llvm" and others:
         raise ValueError(
-            "the target llvm is this machine's processor, and takes no attributes; leave "
-            f"out {', '.join(target.attrs.data)}"
+            "the target llvm is this machine's processor, and takes no attributes but "
+            f"mattr; leave out {', '.join(others)}"
         )
     arch = target.attr("arch") if kind == "cuda" else None
     return kind, arch if isinstance(arch, str) else None
+
+
+def _features_of(target: Target) -> str:
+    """What a target for the processor takes away of it.
+
+    Raises ValueError for what the processor lacks or does not know.
+    """
+    mattr = target.attr("mattr", ())
+    if target.kind.name != "llvm" or not isinstance(mattr, tuple) or not mattr:
+        return ""
+    flags = ",".join(map(str, mattr))
+    llvm_jit.machine_without(flags)
+    return flags

@@ -249,12 +249,15 @@ def object_file(
     return cache.get_or_make(key, lambda: compile_object(text, opt_level))
 
 
-def compile_object(text: str, opt_level: int, *, linked: bool = False) -> bytes:
+def compile_object(
+    text: str, opt_level: int, *, linked: bool = False, mattr: str = ""
+) -> bytes:
     """The object file of an LLVM module, compiled in any case; see `object_file`.
 
     `linked`: for a linker, as position-independent code, instead of for this process.
+    `mattr` is that of `machine_without`.
     """
-    machine = host_machine()
+    machine = machine_without(mattr)
     with _LOCK:
         target_machine = _target_machine(machine, opt_level, jit=not linked)
         module = _optimized(text, target_machine, opt_level)
@@ -266,26 +269,88 @@ def holds_data() -> bool:
     return _elf.can_hold_data(host_machine().triple)
 
 
-def linked_objects(text: str, data: Sequence[Datum], opt_level: int) -> list[bytes]:
+def linked_objects(
+    text: str, data: Sequence[Datum], opt_level: int, mattr: str = ""
+) -> list[bytes]:
     """The object file of an LLVM module, and that of the constants that it declares.
 
     They are for a linker. Without constants there is one file. There may be some where
     `holds_data`.
     """
-    objects = [compile_object(text, opt_level, linked=True)]
+    objects = [compile_object(text, opt_level, linked=True, mattr=mattr)]
     if data:
         objects.append(_elf.data_object(data, host_machine().triple))
     return objects
 
 
-_VECTOR_BYTES = (("+avx512f", 64), ("+avx", 32))
+_VECTOR_BYTES = (("avx512f", 64), ("avx", 32))
 """Features of processors, the widest vectors first, and the bytes of a vector."""
 
 
-def host_vector_bytes() -> int:
-    """The width of this machine's vectors, in bytes; 16 is what every one has."""
-    features = host_machine().features.split(",")
-    return next((size for name, size in _VECTOR_BYTES if name in features), 16)
+def host_vector_bytes(mattr: str = "") -> int:
+    """The width of this machine's vectors, in bytes; 16 is what every one has.
+
+    `mattr` is that of `machine_without`.
+    """
+    features = _flags(machine_without(mattr))
+    return next((size for name, size in _VECTOR_BYTES if features.get(name)), 16)
+
+
+def host_features(mattr: str = "") -> str:
+    """The features of this machine that schedules ask for, with spaces between.
+
+    `mattr` is that of `machine_without`.
+    """
+    # Late: a module that is found in the cache needs no dialect.
+    from xdsl_tvm.dialects.tir.processor_instructions import FEATURES
+
+    flags = _flags(machine_without(mattr))
+    return " ".join(sorted(name for name in FEATURES if flags.get(name)))
+
+
+@cache
+def machine_without(mattr: str) -> Machine:
+    """This machine, with the features that `mattr` takes away: `-avx512vnni,-avxvnni`.
+
+    Raises ValueError for a feature that this machine does not know, and for one that it
+    is to have and lacks.
+    """
+    machine = host_machine()
+    if not mattr:
+        return machine
+    flags = _flags(machine)
+    for flag in mattr.split(","):
+        sign, name = flag[:1], flag[1:]
+        if sign not in ("+", "-") or name not in flags:
+            raise ValueError(
+                f"mattr names '{flag}'; name features of this machine's processor, such "
+                "as -avx512vnni"
+            )
+        if sign == "+" and not flags[name]:
+            raise ValueError(
+                f"mattr asks for '{flag}', which this machine's processor lacks; compile "
+                "for it with the target asm"
+            )
+        flags[name] = sign == "+"
+    for name, needed in _IMPLIED.items():
+        flags[name] = flags.get(name, False) and flags.get(needed, False)
+    features = ",".join(f"{'+' if has else '-'}{name}" for name, has in flags.items())
+    return Machine(machine.triple, machine.cpu, features)
+
+
+def _flags(machine: Machine) -> dict[str, bool]:
+    """What a machine has, and what it lacks."""
+    return {flag[1:]: flag[0] == "+" for flag in machine.features.split(",") if flag}
+
+
+_IMPLIED = {
+    "avx2": "avx",
+    "avx512f": "avx2",
+    "avxvnni": "avx2",
+    "avx512vl": "avx512f",
+    "avx512vnni": "avx512f",
+}
+"""Features that schedules ask for, each of which needs the other, in their order."""
 
 
 def host_cache_key(*parts: str) -> str:

@@ -73,6 +73,8 @@ class Settings:
     """For a GPU."""
     winograd_tile: int = 2
     """For the processor."""
+    mattr: str = ""
+    """What code is not to use of the processor, as of `llvm_jit.machine_without`."""
 
 
 class KernelTime(NamedTuple):
@@ -175,7 +177,7 @@ class NativeExecutable(Executable):
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
             f"{settings.opt_level} {settings.optimize} {settings.profile} "
-            f"{settings.bound_checks} {settings.winograd_tile}",
+            f"{settings.bound_checks} {settings.winograd_tile} {settings.mattr}",
         )
         entry = cache.get(key)
         if entry is not None:
@@ -200,12 +202,14 @@ class NativeExecutable(Executable):
                 profile=settings.profile,
                 progress=settings.progress,
                 reserved=reserved,
+                mattr=settings.mattr,
             )
             if compiled is not None:
                 return compiled
         text, data = self._text_and_data()
         settings.progress("machine code", 1, 1)
-        return CompiledObjects([llvm_jit.compile_object(text, settings.opt_level)], data)
+        found = llvm_jit.compile_object(text, settings.opt_level, mattr=settings.mattr)
+        return CompiledObjects([found], data)
 
     @cached_property
     def llvm_ir(self) -> str:
@@ -235,7 +239,8 @@ class NativeExecutable(Executable):
         settings = self._settings
         if any(_may_overlap(signature) for signature in self.signatures.values()):
             self._unlowered = self._module.clone()
-        vectors = llvm_jit.host_vector_bytes() if settings.optimize else None
+        mattr = settings.mattr
+        vectors = llvm_jit.host_vector_bytes(mattr) if settings.optimize else None
         lower_to_llvm(
             context,
             self._module,
@@ -244,6 +249,7 @@ class NativeExecutable(Executable):
             profile=settings.profile,
             bound_checks=settings.bound_checks,
             progress=settings.progress,
+            features=llvm_jit.host_features(mattr),
         )
         return self._module
 
@@ -261,7 +267,10 @@ class NativeExecutable(Executable):
         `tvm_call_packed` (`lowering/relax/conversion/packed.py`) from whoever links them.
         """
         text = with_thread_pool(self.llvm_ir, host_system())
-        data = llvm_jit.compile_object(text, self._settings.opt_level, linked=True)
+        settings = self._settings
+        data = llvm_jit.compile_object(
+            text, settings.opt_level, linked=True, mattr=settings.mattr
+        )
         Path(path).write_bytes(data)
 
     def export_library(self, path: str | Path) -> None:
@@ -284,7 +293,8 @@ class NativeExecutable(Executable):
         text, data = self._text_and_data()
         text = with_thread_pool(text, host_system())
         functions = {name: self._signature(name) for name in self}
-        export_library(path, functions, text, data, self._settings.opt_level)
+        settings = self._settings
+        export_library(path, functions, text, data, settings.opt_level, settings.mattr)
 
     def __getitem__(self, name: str) -> CompiledFunction | PackedFunction:
         found = super().__getitem__(name)

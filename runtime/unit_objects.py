@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from functools import partial
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
@@ -53,6 +54,7 @@ def compile_units(
     profile: bool,
     progress: Progress,
     reserved: ReservedMemory,
+    mattr: str = "",
 ) -> CompiledObjects | None:
     """The objects of a module of Relax functions; it is lowered in place.
 
@@ -60,19 +62,21 @@ def compile_units(
     watch the passes, its loops are profiled, or a kernel has assertions that its passes
     made. Its constants are copied to `reserved`, whose thread is ended. `progress` is
     told of the passes for Relax, and then of each unit, in the order of the module.
+    `mattr` is that of `llvm_jit.machine_without`.
     Raises what the passes raise, for the first unit that fails, and DiagnosticException
     if LLVM ends a process.
     """
     context = PassContext.current()
     if context.instruments or context.get_config("tir.instrument_lwp", bool):
         return None
-    vector_bytes = llvm_jit.host_vector_bytes()
+    goal = _Goal.of(opt_level, mattr)
     units = lower_to_units(
         new_context(),
         module,
         exports,
         lambda unit: module_fingerprint(unit)[:32],
-        vector_bytes=vector_bytes,
+        vector_bytes=goal.vector_bytes,
+        features=goal.features,
         winograd_tile=winograd_tile,
         profile=profile,
         progress=progress,
@@ -82,11 +86,11 @@ def compile_units(
         return None
     *kernels, callers = units
     cache = ObjectCache.default()
-    keys = [None if cache.folder is None else _key(unit, opt_level) for unit in kernels]
+    keys = [None if cache.folder is None else _key(unit, goal) for unit in kernels]
     objects = [None if key is None else cache.get(key) for key in keys]
     missing = [number for number, data in enumerate(objects) if data is None]
     new, last = _compiled(
-        [kernels[number] for number in missing], callers, opt_level, reserved, progress
+        [kernels[number] for number in missing], callers, goal, reserved, progress
     )
     for number, data in zip(missing, new, strict=True):
         objects[number] = data
@@ -99,21 +103,39 @@ def compile_units(
     return CompiledObjects([*found, *last.objects], last.data, last.memory)
 
 
-def _key(kernel: Unit, opt_level: int) -> str:
+class _Goal(NamedTuple):
+    """What units are compiled for."""
+
+    opt_level: int
+    vector_bytes: int
+    features: str
+    mattr: str
+
+    @staticmethod
+    def of(opt_level: int, mattr: str) -> _Goal:
+        vector_bytes = llvm_jit.host_vector_bytes(mattr)
+        return _Goal(opt_level, vector_bytes, llvm_jit.host_features(mattr), mattr)
+
+    def object(self, text: str) -> bytes:
+        """The object file of an LLVM module."""
+        return llvm_jit.compile_object(text, self.opt_level, mattr=self.mattr)
+
+
+def _key(kernel: Unit, goal: _Goal) -> str:
     """Where the object of a kernel is kept."""
     return llvm_jit.host_cache_key(
         "kernel",
         module_fingerprint(kernel.module),
         compiler_fingerprint(),
         repr(sorted(PassContext.current().config.items())),
-        str(opt_level),
+        f"{goal.opt_level} {goal.mattr}",
     )
 
 
 def _compiled(
     kernels: list[Unit],
     callers: Unit,
-    opt_level: int,
+    goal: _Goal,
     reserved: ReservedMemory,
     progress: Progress,
 ) -> tuple[list[bytes], CompiledObjects]:
@@ -121,17 +143,19 @@ def _compiled(
 
     This process compiles the callers: their constants stay where they are.
     """
-    jobs = [partial(_object, unit, opt_level) for unit in kernels]
+    jobs = [partial(_object, unit, goal) for unit in kernels]
     order = sorted(range(len(kernels)), key=lambda number: -kernels[number].size)
     processes = _processes(callers.size + sum(unit.size for unit in kernels))
     if processes > 1:
         # Imported and prepared here, they are so in all processes.
-        pipeline_steps(llvm_pipeline(vector_bytes=llvm_jit.host_vector_bytes()))
+        pipeline_steps(
+            llvm_pipeline(vector_bytes=goal.vector_bytes, features=goal.features)
+        )
     last: list[CompiledObjects | Exception] = []
 
     def compile_callers() -> None:
         try:
-            last.append(_callers_objects(callers, opt_level, reserved))
+            last.append(_callers_objects(callers, goal, reserved))
         except Exception as error:
             # The error of a kernel comes before it.
             last.append(error)
@@ -154,17 +178,17 @@ def _compiled(
     return objects, last[0]
 
 
-def _object(kernel: Unit, opt_level: int) -> bytes:
-    text = kernel.lower(new_context(), llvm_jit.host_vector_bytes())
-    return llvm_jit.compile_object(text, opt_level)
+def _object(kernel: Unit, goal: _Goal) -> bytes:
+    text = kernel.lower(new_context(), goal.vector_bytes, features=goal.features)
+    return goal.object(text)
 
 
 def _callers_objects(
-    callers: Unit, opt_level: int, reserved: ReservedMemory
+    callers: Unit, goal: _Goal, reserved: ReservedMemory
 ) -> CompiledObjects:
     data: list[Datum] | None = [] if llvm_jit.holds_data() else None
-    text = callers.lower(new_context(), llvm_jit.host_vector_bytes(), data)
-    object_file = llvm_jit.compile_object(text, opt_level)
+    text = callers.lower(new_context(), goal.vector_bytes, data, features=goal.features)
+    object_file = goal.object(text)
     # Constants are copied now, while other processes compile.
     memory = ConstantMemory(data, reserved) if data else None
     return CompiledObjects([object_file], data or (), memory)

@@ -41,6 +41,7 @@ _PURE = """
     nvvm.ex2.approx.f nvvm.ex2.approx.ftz.f nvvm.lg2.approx.f nvvm.lg2.approx.ftz.f
     nvvm.rcp.approx.ftz.f nvvm.sqrt.approx.f nvvm.rsqrt.approx.f nvvm.sin.approx.f
     nvvm.cos.approx.f
+    x86.avx512.vpdpbusd.128 x86.avx512.vpdpbusd.256 x86.avx512.vpdpbusd.512
 """
 
 PURE_INTRINSICS: frozenset[str] = frozenset(f"llvm.{name}" for name in _PURE.split())

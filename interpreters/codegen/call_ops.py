@@ -9,6 +9,11 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.processor_instructions import (
+    ByteDot,
+    called_byte_dot,
+    operands_of_dot,
+)
 from xdsl_tvm.dialects.tir.target_functions import target_function
 from xdsl_tvm.dialects.tir.types import (
     element_of,
@@ -21,6 +26,7 @@ from xdsl_tvm.interpreters.codegen.code_writer import Handler, Mode
 from xdsl_tvm.interpreters.codegen.emitter import Emitter
 from xdsl_tvm.interpreters.codegen.packed_ops import PACKED_CALLS
 from xdsl_tvm.interpreters.data.numbers import number
+from xdsl_tvm.interpreters.data.values import byte_dots
 from xdsl_tvm.interpreters.errors import (
     unsupported,
 )
@@ -47,6 +53,9 @@ def _call(e: Emitter, op: Operation) -> None:
     name = op.callee.data
     if _thread_code.meeting_call(e, op):
         return
+    if (dot := called_byte_dot(op)) is not None:
+        _byte_dot(e, op, dot)
+        return
     name, args = target_function(op, e.settings.is_given)
     if name in _builtins.NO_OPERATION:
         if op.result is not None:
@@ -64,6 +73,16 @@ def _call(e: Emitter, op: Operation) -> None:
         pure(e, op.result, args)
         return
     _call_template(e, op, name, args)
+
+
+def _byte_dot(e: Emitter, op: tir.CallOp, dot: ByteDot) -> None:
+    operands = operands_of_dot(op)
+    result = op.result
+    problem = dot.problem([value.type for value in (*operands, *op.results)])
+    if result is None or problem is not None:
+        raise unsupported(op, problem or "there is no result", "pass vectors of these")
+    function = e.constant(byte_dots)
+    e.define(result, f"{function}({', '.join(e[value] for value in operands)})")
 
 
 def _call_template(

@@ -85,3 +85,19 @@ def reinterpreted(value: Any, source: Number, target: Number, lanes: int) -> lis
         )
     found = np.frombuffer(data, dtype=target.storage)
     return [item if target.is_float else target.convert(item.item()) for item in found]
+
+
+def byte_dots(sums: list[int], a: list[int], b: list[int]) -> list[int]:
+    """Each sum and four products of the unsigned bytes `a` and the signed ones `b`.
+
+    Lane `i` has the bytes from `4 * i` on, which may be one number of 32 bits.
+    """
+    left, right = (_bytes_of(value, len(sums)) for value in (a, b))
+    products = left.astype(np.int64) * right.view(np.int8)
+    totals = np.array(sums, np.int64) + products.reshape(len(sums), -1).sum(axis=1)
+    return totals.astype(np.int32).tolist()
+
+
+def _bytes_of(value: list[int], lanes: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    wide = np.array(value, np.int64)
+    return wide.astype("<u4").view(np.uint8) if len(value) == lanes else wide.astype("u1")

@@ -34,6 +34,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.tir.processor_instructions import BYTE_DOTS
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
     available_name,
@@ -147,12 +148,14 @@ class Rules:
 
     `sm` is the number of the architecture on NVPTX (80 for sm_80) and 0 on a CPU. `ptx`
     is the newest version of PTX that may be written (78 for 7.8), 0 for any. `arch` is
-    the whole name of the architecture, such as sm_90a.
+    the whole name of the architecture, such as sm_90a. `features` are those of the
+    processor, of the ones that `dialects/tir/processor_instructions.py` lists.
     """
 
     sm: int = 0
     ptx: int = 0
     arch: str = ""
+    features: frozenset[str] = frozenset()
 
     @property
     def nvptx(self) -> bool:
@@ -220,8 +223,7 @@ class Rules:
         if name.startswith("llvm.nvvm."):
             yield from self._nvvm_problems(op, name)
         elif name.startswith("llvm.x86."):
-            if self.nvptx or not _X86_BASELINE.match(name):
-                yield f"'{name}' is not an instruction of every {self.kind}: replace it"
+            yield from self._x86_problems(name)
         elif base in _LIBRARY_MATH:
             yield from self._math_problems(op, base)
         elif base in _NATIVE_MATH:
@@ -232,6 +234,17 @@ class Rules:
             yield from _int_conversion(self, op)
         elif base.startswith("llvm.vector.reduce."):
             yield from self._reduction_problems(op, base)
+
+    def _x86_problems(self, name: str) -> Iterator[str]:
+        dot = None if self.nvptx else BYTE_DOTS.get(name)
+        if dot is not None and not dot.is_of(self.features):
+            needed = " or ".join(" and ".join(sorted(each)) for each in dot.features)
+            yield (
+                f"'{name}' needs a processor with {needed}: name its features, or leave "
+                "them out where the program is scheduled"
+            )
+        elif dot is None and (self.nvptx or not _X86_BASELINE.match(name)):
+            yield f"'{name}' is not an instruction of every {self.kind}: replace it"
 
     def _nvvm_problems(self, op: Operation, name: str) -> Iterator[str]:
         if not self.nvptx:

@@ -21,15 +21,18 @@ _ARCH = re.compile(r"sm_(\d+)[af]?\Z")
 _VERSION = re.compile(r"(\d+)\.(\d)\Z")
 
 
-def rules_for(triple_kind: str, arch: str = "sm_80", ptx: str = "") -> Rules:
+def rules_for(
+    triple_kind: str, arch: str = "sm_80", ptx: str = "", features: str = ""
+) -> Rules:
     """The rules of a target: `cpu`, or `nvptx` with an architecture such as `sm_90a`.
 
     `ptx` is the newest version of PTX that may be written, such as `7.8`; empty for any.
-    Raises PassFailedException for another kind, a malformed or too old architecture, and
-    a malformed version.
+    `features` are those of the processor, with spaces between. Raises
+    PassFailedException for another kind, a malformed or too old architecture, and a
+    malformed version.
     """
     if triple_kind == "cpu":
-        return Rules()
+        return Rules(features=frozenset(features.split()))
     if triple_kind != "nvptx":
         raise PassFailedException(
             f"triple-kind must be 'cpu' or 'nvptx', got '{triple_kind}'"
@@ -67,6 +70,8 @@ class VerifyLLVMLegal(CompilerPass):
     Options: `triple_kind`: `cpu` or `nvptx` (cpu)
         `arch`: the GPU architecture for `nvptx` (sm_80)
         `ptx`: the newest version of PTX that drivers take, such as 7.8 (any)
+        `features`: what the processor has, by LLVM's names with spaces between, such as
+        `avx512vnni` (none)
     Rewrites: none
     Leaves alone: with `cpu` the contents of every gpu.module; with `nvptx` everything
         outside of them, if there are any.
@@ -76,7 +81,8 @@ class VerifyLLVMLegal(CompilerPass):
         and conversions wider than 64 bits, scalable vectors, GPU operations on a CPU,
         an instruction newer than `arch` or `ptx`, a scope that PTX lacks, a stack slot of
         dynamic size on a GPU, malformed inline assembly, a name that PTX lacks, a
-        calling convention without code generation, removed processor features.
+        calling convention without code generation, removed processor features, an
+        instruction of a processor without the feature.
     Attributes: read: nvvm.kernel; created: none; removed: none
     Differs from TVM: TVM leaves these errors to LLVM.
     """
@@ -86,9 +92,10 @@ class VerifyLLVMLegal(CompilerPass):
     triple_kind: str = "cpu"
     arch: str = "sm_80"
     ptx: str = ""
+    features: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = rules_for(self.triple_kind, self.arch, self.ptx)
+        rules = rules_for(self.triple_kind, self.arch, self.ptx, self.features)
         check_llvm_legal(_of_kind(op, rules.nvptx), rules)
 
 

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     TensorType,
     f16,
+    i32,
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
@@ -24,18 +25,23 @@ from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, byte_dot
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, RuleContext
 from xdsl_tvm.passes.relax.legalize.signature import proven_result_type
 from xdsl_tvm.passes.relax.legalize.tensor_expression import SUM, Expr, Tensor
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
+from xdsl_tvm.passes.tir.rewriting.features import checked_features
 
 _NAME = "packed_matmul"
 _MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _LEAST_TERMS = 8
 _LEAST_BITS = 32
+_BITS_OF_BYTE = 8
+_BYTES_OF_SUM = 4
+"""Products of bytes are summed in 32 bits."""
 _WIDTHS = frozenset(1 << power for power in range(2, 11))
 
 
@@ -49,7 +55,8 @@ class PackWeights(CompilerPass):
     Output form: the same; such products are calls of TIR functions
     Options: `vector_bytes`: the width of vectors (64); a panel has two or three vectors
         of columns. `least_rows`: products of fewer rows, which read a matrix once and
-        where it is, are left alone (4)
+        where it is, are left alone (4). `features`: what the processor has, by LLVM's
+        names with spaces between: `avx512vnni`, `avx512vl` and `avxvnni` (none)
     Rewrites: before, for 64 rows
 
             %y = relax.matmul %x, %w : (tensor<64x256xf32>, tensor<256x480xf32>) -> ...
@@ -67,11 +74,16 @@ class PackWeights(CompilerPass):
         vectors of 64 bytes panels have three vectors where that fills the last panel
         better than two, or as well. A weight of several products is packed once. Time is
         linear in the size of the function and of the weights.
+
+        Products of bytes that are summed in i32, where `features` have an instruction for
+        dot products of bytes, read `%p[j // 48, k // 4, j % 48 * 4 + k % 4]`, zeros after
+        the last term.
     Leaves alone: products whose right operand is no constant of two dimensions; of fewer
         rows than `least_rows`, of fewer than 8 terms, of fewer columns than a vector has
-        lanes; other dtypes than f16 and those of 32 and 64 bits, and several dtypes;
-        tensors on a device
-    Errors: `vector_bytes` that is no power of two from 4 to 1024
+        lanes; other dtypes than f16 and those of 32 and 64 bits, and several dtypes, but
+        for bytes; tensors on a device
+    Errors: `vector_bytes` that is no power of two from 4 to 1024; a feature that is none
+        of these
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM's schedules of this are found by a search, whose layout
         AttachAttrLayoutFreeBuffers, SplitLayoutRewritePreproc and FoldConstant carry to
@@ -82,6 +94,7 @@ class PackWeights(CompilerPass):
 
     vector_bytes: int = 64
     least_rows: int = 4
+    features: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bytes not in _WIDTHS:
@@ -89,10 +102,13 @@ class PackWeights(CompilerPass):
                 f"{self.name}: vector_bytes must be a power of two from 4 to 1024, got "
                 f"{self.vector_bytes}"
             )
+        features = checked_features(self.features, self.name)
+        has_dot = byte_dot(self.vector_bytes // _BYTES_OF_SUM, features) is not None
         products = [
             product
             for matmuls, _ in by_function(op, relax.MatmulOp)
-            for product in map(self._found, matmuls)
+            for matmul in matmuls
+            for product in (self._found(matmul, has_dot),)
             if product is not None
         ]
         if not products:
@@ -103,18 +119,21 @@ class PackWeights(CompilerPass):
         for product in products:
             product.replace(functions, packed[product.key], inserted)
 
-    def _found(self, op: relax.MatmulOp) -> _Product | None:
+    def _found(self, op: relax.MatmulOp, has_dot: bool) -> _Product | None:
         """The product, if its weight is to be packed."""
         constant = op.rhs.owner
         if not isinstance(constant, relax.ConstantOp):
             return None
         infos = [TensorInfo.of(v.type) for v in (op.lhs, op.rhs, op.result)]
         known = [info for info in infos if info is not None and info.vdevice is None]
-        if len(known) != len(infos) or len({info.dtype for info in known}) != 1:
+        if len(known) != len(infos):
             return None
-        x, weight, _ = known
-        dtype = weight.dtype
+        x, weight, result = known
+        dtype = result.dtype
         if dtype is None or x.shape is None or weight.shape is None:
+            return None
+        is_dot = has_dot and dtype == i32 and _is_byte(x.dtype) and _is_byte(weight.dtype)
+        if not is_dot and len({info.dtype for info in known}) != 1:
             return None
         if not tir.is_scalar(dtype) or not _is_computed(dtype):
             return None
@@ -133,7 +152,17 @@ class PackWeights(CompilerPass):
             rows *= self.least_rows if dim.value is None else dim.value
         if rows < self.least_rows or proven_result_type(op) is None:
             return None
-        return _Product(op, constant, _width(columns, lanes, self.vector_bytes))
+        width = _width(columns, lanes, self.vector_bytes)
+        return _Product(op, constant, width, BYTES_OF_DOT if is_dot else 1)
+
+
+def _is_byte(dtype: Attribute | None) -> bool:
+    """Whether a dtype is int8 or uint8."""
+    return (
+        dtype is not None
+        and tir.is_integer_type(dtype)
+        and tir.bits_of_lane(dtype) == _BITS_OF_BYTE
+    )
 
 
 def _is_computed(dtype: Attribute) -> bool:
@@ -148,11 +177,13 @@ class _Product:
     op: relax.MatmulOp
     constant: relax.ConstantOp
     width: int
+    group: int = 1
+    """Terms that are next to each other, for each column."""
 
     @property
     def key(self) -> _Key:
         """What is the same for products that read the same panels."""
-        return self.constant.result, self.width
+        return self.constant.result, self.width, self.group
 
     def replace(
         self,
@@ -171,8 +202,9 @@ class _Product:
         )
         rule = RegisteredRule(lambda _, site: self._stages(site), _NAME, (), ())
         operands = (self.op.lhs, weight)
+        shape = (self.width, self.group)
         call = call_of(
-            self.op, functions, rule, operands, result_type, self.width, self._stages
+            self.op, functions, rule, operands, result_type, shape, self._stages
         )
         if call is None:
             return
@@ -188,10 +220,15 @@ class _Product:
         terms, columns = value.get_shape()
         elements = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type()))
         weight = elements.reshape(terms, columns)
-        panels = -(-columns // self.width)
-        if panels * self.width != columns:
-            weight = np.pad(weight, ((0, 0), (0, panels * self.width - columns)))
-        found = weight.reshape(terms, panels, self.width).swapaxes(0, 1)
+        panels, groups = -(-columns // self.width), -(-terms // self.group)
+        missing = (groups * self.group - terms, panels * self.width - columns)
+        if any(missing):
+            weight = np.pad(weight, [(0, count) for count in missing])
+        found = (
+            weight.reshape(groups, self.group, panels, self.width)
+            .transpose(2, 0, 3, 1)
+            .reshape(panels, groups, self.width * self.group)
+        )
         type_ = TensorType(value.get_element_type(), found.shape)
         return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(found)))
 
@@ -203,15 +240,19 @@ class _Product:
             *rows, column = spatial
             (k,) = terms
             panel, lane = column // self.width, column % self.width
-            return x[(*rows, k)] * weight[panel, k, lane]
+            if self.group == 1:
+                return x[(*rows, k)] * weight[panel, k, lane]
+            place = lane * self.group + k % self.group
+            byte = weight[panel, k // self.group, place]
+            return x[(*rows, k)].cast(site.dtype) * byte.cast(site.dtype)
 
         return site.program.reduce(
-            _NAME, site.shape, [weight.shape[1]], site.dtype, SUM, term
+            _NAME, site.shape, [x.shape[-1]], site.dtype, SUM, term
         )
 
 
-_Key: TypeAlias = tuple[SSAValue, int]
-"""A constant, and how many columns a panel of it has."""
+_Key: TypeAlias = tuple[SSAValue, int, int]
+"""A constant, how many columns a panel of it has, and how many terms are together."""
 
 
 def _packed(products: Mapping[_Key, _Product]) -> dict[_Key, DenseIntOrFPElementsAttr]:

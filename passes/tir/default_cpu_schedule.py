@@ -23,7 +23,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
     schedule_map,
     streams,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, is_for_cpu, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    Machine,
+    is_for_cpu,
+    kind_of,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import schedule_reduction
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
     match_few_rows,
@@ -42,6 +46,7 @@ from xdsl_tvm.passes.tir._schedule.maps import is_map
 from xdsl_tvm.passes.tir._schedule.reduction import match_reduction
 from xdsl_tvm.passes.tir._schedule.rows import shared_rows
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
+from xdsl_tvm.passes.tir.rewriting.features import checked_features
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
@@ -68,6 +73,8 @@ class DefaultCPUSchedule(CompilerPass):
         A block of a matrix product takes three quarters of the first or an eighth of the
         second, whichever is more; a part takes half of `cache_bytes`, or three quarters
         of the second where numbers of rows or terms are not known
+        `features` (none): what the processor has, by LLVM's names with spaces between:
+        `avx512vnni`, `avx512vl` and `avxvnni`
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -107,7 +114,8 @@ class DefaultCPUSchedule(CompilerPass):
         relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors or 9 by 3, 6
         by 2 for vectors below 64 bytes, stay in registers (see `contraction.py`). The
         last tile may compute rows of the one before it again. What is used of a large
-        `b` is fetched ahead.
+        `b` is fetched ahead. Sums of products of bytes are added two terms at a time, or
+        four where `features` have an instruction of it (see `dot_contraction.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
@@ -133,7 +141,8 @@ class DefaultCPUSchedule(CompilerPass):
         annotations, effects other than loads and stores, a written buffer with strides,
         dependences between iterations other than the reductions above. Buffers of
         different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
-    Errors: `vector_bytes` that is no power of two, or more than 1024
+    Errors: `vector_bytes` that is no power of two, or more than 1024; a feature that
+        is none of these
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
         annotations `nontemporal`, `nontemporal_fence`, `unroll_count` and
         `pragma_unroll_explicit`; removed: none
@@ -149,6 +158,7 @@ class DefaultCPUSchedule(CompilerPass):
     parallel_grain: int = 16384
     first_cache_bytes: int = 48 << 10
     second_cache_bytes: int = 1 << 20
+    features: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.vector_bytes not in _WIDTHS:
@@ -164,6 +174,7 @@ class DefaultCPUSchedule(CompilerPass):
             self.parallel_grain,
             self.first_cache_bytes,
             self.second_cache_bytes,
+            checked_features(self.features, self.name),
         )
         for function in all_ops(op):
             if (

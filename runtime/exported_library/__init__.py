@@ -43,9 +43,11 @@ def export_library(
     text: str,
     data: Sequence[Datum],
     opt_level: int,
+    mattr: str = "",
 ) -> None:
     """Write a library of functions, by the names to export, with the LLVM IR of them, and
     the constants that it declares only. A file that ends in .tar holds the library.
+    `mattr` is that of `llvm_jit.machine_without`.
 
     Raises PassFailedException for a function that cannot be exported, DiagnosticException
     where there is no C compiler or it fails, and OSError.
@@ -62,7 +64,7 @@ def export_library(
     text, can_fail = _MESSAGE.subn(f"@{FAILED_ASSERT} = thread_local global ", text)
     failures = Failures(list(dict.fromkeys(_NUMBER.findall(text)))) if can_fail else None
     source = c_source(functions, failures, described(functions))
-    objects = llvm_jit.linked_objects(text, data, opt_level)
+    objects = llvm_jit.linked_objects(text, data, opt_level, mattr)
     exports = [DESCRIPTION, *(f"{PREFIX}{name}" for name in functions)]
     with packed(Path(path)) as library:
         link_library(library, source, objects, exports)

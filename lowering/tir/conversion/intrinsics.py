@@ -7,12 +7,17 @@ from functools import partial
 from math import log as natural_log
 from typing import cast
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import Float16Type, IntegerAttr, IntegerType, f32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import SymbolTable
 
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.tir.processor_instructions import (
+    ByteDot,
+    called_byte_dot,
+    operands_of_dot,
+)
 from xdsl_tvm.dialects.tir.target_functions import (
     APPROXIMATE_EXP2,
     callee_symbol,
@@ -262,6 +267,21 @@ def no_lowering(name: str) -> str:
     )
 
 
+def _byte_dot(cv: Emitter, op: tir.CallOp, dot: ByteDot) -> SSAValue:
+    """The instruction, whose operands are vectors of 32 bits in all versions of LLVM."""
+    operands = operands_of_dot(op)
+    problem = dot.problem([value.type for value in (*operands, *op.results)])
+    if problem is not None:
+        raise cv.fail(problem)
+    values = [cv.value(value) for value in operands]
+    wide = values[0].type
+    values = [
+        value if value.type == wide else cv.build(llvm.BitcastOp, [value], wide)
+        for value in values
+    ]
+    return cv.emit(tvm_llvm.CallIntrinsicOp(dot.name, values, wide)).results[0]
+
+
 def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
     """The value of the call `op` of a builtin.
 
@@ -270,6 +290,8 @@ def lower_call(cv: Emitter, op: tir.CallOp) -> SSAValue:
     if callee_symbol(op) == APPROXIMATE_EXP2:
         call = tvm_llvm.CallIntrinsicOp(APPROXIMATE_EXP2, [cv.value(op.args[-1])], f32)
         return cv.emit(call).results[0]
+    if (dot := called_byte_dot(op)) is not None:
+        return _byte_dot(cv, op, dot)
     name, args = target_function(op, partial(_is_function, op))
     known = _HANDLERS.get(name)
     if known is None:

@@ -10,7 +10,7 @@ each sum of two products fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul, Ramp, Value
+from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul, Ramp
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
     ContractionLoops,
@@ -46,22 +46,22 @@ def is_byte_contraction(found: Contraction) -> bool:
         return False
     if len(wide) != 1 or len(found.terms) != 1:
         return False
-    if not all(_is_byte(value) for value in (found.a, found.b)):
+    if byte_load(found.a) is None or byte_load(found.b) is None:
         return False
     along_terms = steps_behind(found.nest, found.a, found.terms[0])
     along_columns = steps_behind(found.nest, found.b, wide[0])
     return along_terms == along_columns == {1}
 
 
-def _is_byte(value: SSAValue) -> bool:
-    """Whether a value is an element of a buffer of bytes, converted."""
+def byte_load(value: SSAValue) -> tir.LoadOp | None:
+    """The load of the byte that a value is, converted; None for other values."""
     cast = value.owner
-    if not isinstance(cast, tir.CastOp) or not isinstance(
-        cast.operands[0].owner, tir.LoadOp
-    ):
-        return False
+    if not isinstance(cast, tir.CastOp):
+        return None
+    load = cast.operands[0].owner
     dtype = cast.operands[0].type
-    return tir.is_integer_type(dtype) and tir.bits_of_lane(dtype) == _BITS
+    is_byte = tir.is_integer_type(dtype) and tir.bits_of_lane(dtype) == _BITS
+    return load if isinstance(load, tir.LoadOp) and is_byte else None
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class ByteContraction(ContractionLoops):
                         for lane in range(self.lanes)
                         for k in range(_PAIR)
                     ]
-                    mixed = self._shuffled(both, order)
+                    mixed = self.code.shuffled(both, order)
                     code.store(
                         mixed,
                         columns,
@@ -250,14 +250,14 @@ class ByteContraction(ContractionLoops):
                 place = smart.mul(row, _twice(self._stride_of_rows))
                 place = self._ramp(smart.add(place, _twice(pair)), _PAIR)
                 both = code.value(code.load(rows, tile.number, place))
-                a = self._wide(self._shuffled([both], list(range(_PAIR)) * lanes))
+                a = self._wide(self.code.shuffled([both], list(range(_PAIR)) * lanes))
                 with loop("u", self.vectors) as number:
                     start = smart.mul(number, self.number(lanes))
                     place = self._ramp(_twice(start), _PAIR * lanes)
                     b = self._wide(code.load(columns, pair, place))
                     products = [code.value(Mul(a, b))]
                     even, odd = (
-                        self._shuffled(products, range(k, _PAIR * lanes, _PAIR))
+                        self.code.shuffled(products, range(k, _PAIR * lanes, _PAIR))
                         for k in range(_PAIR)
                     )
                     at = self._ramp(start, lanes)
@@ -269,13 +269,6 @@ class ByteContraction(ContractionLoops):
 
     def _ramp(self, base: Expr, lanes: int) -> Expr:
         return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))
-
-    def _shuffled(self, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> Expr:
-        element = tir.element_of(vectors[0].type)
-        indices = [self.code.value(smart.const(lane, i32)) for lane in lanes]
-        op = tir.ShuffleOp(vectors, indices, tir.with_lanes(element, len(lanes)))
-        self.code.insert(op)
-        return Value(op.result)
 
 
 def _twice(value: Expr) -> Expr:

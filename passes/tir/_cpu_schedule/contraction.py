@@ -32,6 +32,10 @@ from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import (
     is_byte_contraction,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import ContractionLoops
+from xdsl_tvm.passes.tir._cpu_schedule.dot_contraction import (
+    DotContraction,
+    is_dot_contraction,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, are_many, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_panels import SkinnyPanels
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
@@ -78,6 +82,9 @@ def schedule_contraction(
     many = are_many(found.batch)
     with fused_loop(code, found.batch, kind_of(parallel and many)) as point:
         inner = kind_of(parallel and not many)
+        if is_dot_contraction(found, machine):
+            DotContraction(code, found, machine, point, inner).write()
+            return
         if is_byte_contraction(found):
             ByteContraction(code, found, machine, point, inner).write()
             return

@@ -97,17 +97,22 @@ class ContractionLoops(ContractionSizes):
         code = self.code
         panels = self.count(self.columns, self.width)
         with code.loop("panel", panels, self.kind) as panel, code.block("panel"):
-            if self.shares_panels:
-                with code.when(smart.eq(part.tile, self.number(0))):
-                    self._copy_columns(part, panel)
-            elif self.panels is None:
-                part = replace(part, columns=self._alloc_columns())
-                self._copy_columns(part, panel)
+            ready = self._with_columns(part, panel)
             with (
-                self.stretches("k.o", part.terms, self.block) as (first, length),
-                code.loop("tile", part.tiles) as tile,
+                self.stretches("k.o", ready.terms, self.block) as (first, length),
+                code.loop("tile", ready.tiles) as tile,
             ):
-                self._write_tile(part, tile, panel, first, length)
+                self._write_tile(ready, tile, panel, first, length)
+
+    def _with_columns(self, part: Part, panel: Expr) -> Part:
+        """The part with the columns of a panel, copied where they are to be."""
+        if self.shares_panels:
+            with self.code.when(smart.eq(part.tile, self.number(0))):
+                self._copy_columns(part, panel)
+        elif self.panels is None:
+            part = replace(part, columns=self._alloc_columns())
+            self._copy_columns(part, panel)
+        return part
 
     @property
     def _terms_of_part(self) -> int | Expr:
@@ -468,7 +473,10 @@ class ContractionLoops(ContractionSizes):
         indices = [
             smart.floordiv(term, self.terms),
             smart.floormod(term, self.terms),
-            smart.floormod(place, number(self.width)),
+            smart.mul(
+                smart.floormod(place, number(self.width)),
+                number(self.elements_per_column),
+            ),
         ]
         fetch(code, load.buffer, indices, INTO_SECOND_CACHE)
 

@@ -215,6 +215,11 @@ class ContractionSizes:
         return (load, width) if trees == expected else None
 
     @cached_property
+    def elements_per_column(self) -> int:
+        """Elements of panels for each column of a term."""
+        return 1
+
+    @cached_property
     def copies_rows(self) -> bool:
         """Whether `a` is copied; if not, steps are those of the outermost term axis."""
         if self.panels is not None and self.has_terms_in_rows:

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith.expr import Add, Call, Expr, Mul
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.processor_instructions import ByteDot, byte_dot
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
 
 
@@ -30,6 +31,13 @@ class Machine:
     first_cache_bytes: int = 48 << 10
     second_cache_bytes: int = 1 << 20
     """Sizes of the caches of a core."""
+    features: frozenset[str] = frozenset()
+    """What the processor has, of what `dialects/tir/processor_instructions.py` lists."""
+
+    @property
+    def byte_dot(self) -> ByteDot | None:
+        """The dot product of bytes that fills a vector, if there is one."""
+        return byte_dot(self.lanes(i32), self.features)
 
     def lanes(self, dtype: Attribute) -> int:
         """How many elements of a type a vector has."""

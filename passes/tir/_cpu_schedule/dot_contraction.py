@@ -1,0 +1,446 @@
+"""Contractions of bytes, summed in `i32`, by an instruction for dot products of bytes.
+
+The instruction adds to each lane four products of unsigned and signed bytes, so terms are
+taken in quads: `a` is copied with the terms of a row next to each other, and `b` with the
+four terms of a column next to each other, unless relax-pack-weights has stored it so. A
+step multiplies a quad of a row, in all lanes, and a vector of columns. Missing terms of
+the last quad are zero in `b`.
+
+Where both operands are signed, or both are unsigned, the highest bit of the bytes of `a`
+is turned over as they are copied, which makes them the other kind, 128 more or less. What
+that adds to a column does not depend on the row: it is what a row of such zeros gives,
+which is computed once for each panel and taken away from the sums of each tile. Sums are
+modulo 2^32 in any case, so results are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, i8, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import (
+    Broadcast,
+    Call,
+    Expr,
+    Ramp,
+    Sub,
+    Value,
+    view,
+)
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, ByteDot
+from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
+from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
+    ContractionLoops,
+    Part,
+    Tile,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
+from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
+from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine
+from xdsl_tvm.passes.tir._schedule.axes import points
+from xdsl_tvm.passes.tir._schedule.contraction import Contraction
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy
+
+_BITS = 8
+_MOST_VECTORS = 4
+_RANK_OF_PANELS = 3
+_UI8 = IntegerType(_BITS, Signedness.UNSIGNED)
+
+
+def is_dot_contraction(found: Contraction, machine: Machine) -> bool:
+    """Whether rows and columns of bytes are multiplied, on a processor with the
+    instruction: terms of a row are neighbours, and so are the columns of a term, or the
+    columns are in panels."""
+    if machine.byte_dot is None or found.reduction.dtype != i32 or is_lazy(found.nest):
+        return False
+    wide = [axis for axis in found.columns if axis.size != 1]
+    if len(wide) != 1 or len(found.terms) != 1:
+        return False
+    if byte_load(found.a) is None or byte_load(found.b) is None:
+        return False
+    if steps_behind(found.nest, found.a, found.terms[0]) != {1}:
+        return False
+    if panels_of_quads(found, machine) is not None:
+        return True
+    return steps_behind(found.nest, found.b, wide[0]) == {1}
+
+
+def panels_of_quads(
+    found: Contraction, machine: Machine
+) -> tuple[tir.LoadOp, int] | None:
+    """The load of a `b` in panels of quads, and the columns of a panel, `w`:
+    `b[column // w, term // 4, column % w * 4 + term % 4]`; None for any other."""
+    load = byte_load(found.b)
+    columns = [axis for axis in found.columns if axis.size != 1]
+    if load is None or len(columns) != 1 or len(found.terms) != 1:
+        return None
+    if len(load.indices) != _RANK_OF_PANELS:
+        return None
+    size = tir.buffer_definition(load.buffer).type.get_shape()[-1]
+    width, rest = divmod(size, BYTES_OF_DOT)
+    vectors, odd = divmod(width, machine.lanes(i32))
+    if size == DYNAMIC_INDEX or rest or odd or not 1 <= vectors <= _MOST_VECTORS:
+        return None
+    column, term = Value(columns[0].variable), Value(found.terms[0].variable)
+    wide = smart.const(width, column.dtype)
+    trees = [view(index, found.nest.trees) for index in load.indices]
+    four = smart.const(BYTES_OF_DOT, column.dtype)
+    place = smart.mul(smart.floormod(column, wide), four)
+    expected = [
+        smart.floordiv(column, wide),
+        smart.floordiv(term, smart.const(BYTES_OF_DOT, term.dtype)),
+        smart.add(place, smart.floormod(term, smart.const(BYTES_OF_DOT, term.dtype))),
+    ]
+    return (load, width) if trees == expected else None
+
+
+@dataclass(frozen=True)
+class _DotPart(Part):
+    """Some rows and terms, with what is taken away from sums of a panel."""
+
+    excess: SSAValue | None = None
+
+
+@dataclass(frozen=True)
+class DotContraction(ContractionLoops):
+    """Writes such a product. What is called terms elsewhere are quads of terms here."""
+
+    @cached_property
+    def _dot(self) -> ByteDot:
+        dot = self.machine.byte_dot
+        assert dot is not None, "asked before"
+        return dot
+
+    @cached_property
+    def _bytes_of_a(self) -> SSAValue:
+        load = byte_load(self.found.a)
+        assert load is not None, "asked before"
+        return load.result
+
+    @cached_property
+    def _bytes_of_b(self) -> SSAValue:
+        load = byte_load(self.found.b)
+        assert load is not None, "asked before"
+        return load.result
+
+    @cached_property
+    def _type_of_b(self) -> Attribute:
+        """The type of the bytes of columns, which stay as they are."""
+        return _UI8 if tir.is_uint(self._bytes_of_b.type) else i8
+
+    @cached_property
+    def _type_of_a(self) -> Attribute:
+        """The type of the copied bytes of rows: the other one."""
+        return i8 if self._type_of_b == _UI8 else _UI8
+
+    @cached_property
+    def _flips(self) -> bool:
+        """Whether rows have the type of columns, and are copied as the other one."""
+        return tir.is_uint(self._bytes_of_a.type) == tir.is_uint(self._bytes_of_b.type)
+
+    @cached_property
+    def _single_terms(self) -> Expr:
+        """How many terms there are."""
+        return self.found.terms[0].extent
+
+    @cached_property
+    def terms(self) -> Expr:
+        return self.count(self._single_terms, BYTES_OF_DOT)
+
+    @cached_property
+    def copies_rows(self) -> bool:
+        return True
+
+    @cached_property
+    def has_terms_in_rows(self) -> bool:
+        return True
+
+    @cached_property
+    def panels(self) -> tuple[tir.LoadOp, int] | None:
+        return panels_of_quads(self.found, self.machine)
+
+    @cached_property
+    def elements_per_column(self) -> int:
+        return BYTES_OF_DOT
+
+    @cached_property
+    def _has_whole_quads(self) -> bool:
+        """Whether it is known that the last quad has four terms."""
+        rest = smart.floormod(self._single_terms, self.number(BYTES_OF_DOT))
+        return smart.literal(rest) == 0
+
+    def _present(self, part: Part) -> Expr:
+        """How many terms of a part there are."""
+        size = _four(part.terms)
+        if self._has_whole_quads:
+            return size
+        return smart.minimum(size, smart.sub(self._single_terms, _four(part.term)))
+
+    # ---- copies of the operands ----
+
+    def _alloc_rows(self, tiles: Expr) -> SSAValue:
+        count, quads = self._shape_of_rows(tiles)
+        size = BYTES_OF_DOT * quads if isinstance(quads, int) else _four(quads)
+        return self.code.alloc("rows", [count, size], self._type_of_a, "global")
+
+    def _alloc_columns(self) -> SSAValue:
+        shape = [self._terms_of_part, BYTES_OF_DOT * self.width]
+        return self.code.alloc("columns", shape, self._type_of_b, "global")
+
+    def _alloc_panels(self) -> SSAValue:
+        panels = smart.literal(self.count(self.columns, self.width))
+        count = self.count(self.columns, self.width) if panels is None else int(panels)
+        shape = [count, self._terms_of_part, BYTES_OF_DOT * self.width]
+        return self.code.alloc("columns", shape, self._type_of_b, "global")
+
+    def _row_byte(self, value: Expr) -> Expr:
+        """A byte of `a` as it is copied."""
+        byte = smart.cast(self._type_of_a, value)
+        if not self._flips:
+            return byte
+        highest = smart.const(_HIGHEST[self._type_of_a], self._type_of_a)
+        return Call("bitwise_xor", [byte, highest], self._type_of_a)
+
+    def _copy_rows(self, part: Part, tile: Expr) -> None:
+        code, rows = self.code, part.rows
+        assert rows is not None, "copied"
+        first = self.first_row(smart.add(part.tile, tile))
+        (axis,) = self.found.terms
+        low, size = _four(part.term), _four(part.terms)
+        zero = smart.const(0, self._type_of_a)
+
+        def store(row: Expr, term: Expr, value: Expr) -> None:
+            place = smart.mul(smart.sub(row, first), _four(self._stride_of_rows))
+            code.store(
+                smart.cast(self._type_of_a, value), rows, tile, smart.add(place, term)
+            )
+
+        def copy(row: Expr) -> None:
+            at = points(self.found.rows, self._split(row, self.found.rows))
+
+            def lanes(term: Expr) -> None:
+                here = points([axis], [smart.add(low, term)])
+                value = self._value(self._bytes_of_a, at, here)
+                store(row, term, self._row_byte(value))
+
+            def write(start: Expr, length: int) -> None:
+                write_lanes(code, start, length, lanes)
+
+            length = self._present(part)
+            code.steps(axis.name, length, BYTES_OF_DOT * self.lanes, write)
+            if not self._has_whole_quads:
+                with code.loop("rest", smart.sub(size, length), low=length) as term:
+                    store(row, term, zero)
+
+        def whole() -> None:
+            with code.loop("row", self.number(self.height)) as row:
+                copy(smart.add(first, row))
+
+        height, fits = self.height, self.rows_fit(first)
+        self._copy_padded(size, first, height, self.rows, fits, whole, copy, store)
+
+    def _copy_columns(self, part: Part, panel: Expr) -> None:
+        code = self.code
+        first = smart.mul(panel, self.number(self.width))
+        (axis,) = self.found.terms
+        low, size = _four(part.term), _four(part.terms)
+        present = self._present(part)
+        zero = smart.const(0, self._type_of_b)
+
+        def value(column: Expr, term: Expr) -> Expr:
+            at = points(self.found.columns, self._split(column, self.found.columns))
+            here = points([axis], [smart.add(low, term)])
+            return smart.cast(self._type_of_b, self._value(self._bytes_of_b, at, here))
+
+        def store(column: Expr, term: Expr, value: Expr) -> None:
+            four = self.number(BYTES_OF_DOT)
+            place = smart.add(_four(smart.sub(column, first)), smart.floormod(term, four))
+            quad = smart.floordiv(term, four)
+            byte = smart.cast(self._type_of_b, value)
+            code.store(byte, *self._copied_column(part, panel, quad, place))
+
+        def copy(column: Expr) -> None:
+            with code.loop(axis.name, present) as term:
+                store(column, term, value(column, term))
+            if not self._has_whole_quads:
+                with code.loop("rest", smart.sub(size, present), low=present) as term:
+                    store(column, term, zero)
+
+        def whole() -> None:
+            with code.block("quads"):
+                shape = [BYTES_OF_DOT, self.width]
+                each_quad(code.alloc("lines", shape, self._type_of_b, "local"))
+
+        def each_quad(lines: SSAValue) -> None:
+
+            def read(number: int, term: Expr) -> None:
+                """A line of the term, or of zeros after the last one."""
+
+                def lanes(column: Expr) -> None:
+                    byte = value(smart.add(first, column), term)
+                    code.store(byte, lines, self.number(number), column)
+
+                def zeros(column: Expr) -> None:
+                    code.store(zero, lines, self.number(number), column)
+
+                is_term = smart.lt(term, present)
+                with code.when(is_term):
+                    self._vectors_of_row(lanes)
+                with code.otherwise(is_term):
+                    self._vectors_of_row(zeros)
+
+            def read_whole(number: int, term: Expr) -> None:
+                self._vectors_of_row(
+                    lambda column: code.store(
+                        value(smart.add(first, column), term),
+                        lines,
+                        self.number(number),
+                        column,
+                    )
+                )
+
+            def write(quad: Expr) -> None:
+                for number in range(self.vectors):
+                    start = number * self.lanes
+                    lanes = self._ramp(start, self.lanes)
+                    vectors = [
+                        code.value(code.load(lines, self.number(k), lanes))
+                        for k in range(BYTES_OF_DOT)
+                    ]
+                    mixed = self._interleaved(
+                        [self._interleaved(vectors[k : k + 2], 1) for k in (0, 2)], 2
+                    )
+                    place = self._ramp(BYTES_OF_DOT * start, BYTES_OF_DOT * self.lanes)
+                    target = self._copied_column(part, panel, quad, place)
+                    code.store(Value(mixed), *target)
+
+            whole_quads = smart.floordiv(present, self.number(BYTES_OF_DOT))
+            with code.loop("quad", whole_quads) as quad:
+                for k in range(BYTES_OF_DOT):
+                    read_whole(k, smart.add(_four(quad), self.number(k)))
+                write(quad)
+            if not self._has_whole_quads:
+                left = smart.sub(part.terms, whole_quads)
+                with code.loop("quad", left, low=whole_quads) as quad:
+                    for k in range(BYTES_OF_DOT):
+                        read(k, smart.add(_four(quad), self.number(k)))
+                    write(quad)
+
+        width, fits = self.width, self.fits(first, self.width, self.columns)
+        self._copy_padded(size, first, width, self.columns, fits, whole, copy, store)
+
+    def _with_columns(self, part: Part, panel: Expr) -> Part:
+        part = super()._with_columns(part, panel)
+        if not self._flips:
+            return part
+        code = self.code
+        excess = code.alloc("excess", [self.width], i32, "local")
+        with_excess = _DotPart(
+            part.tile,
+            part.tiles,
+            part.term,
+            part.terms,
+            part.rows,
+            part.columns,
+            excess,
+        )
+        zero = smart.const(0, i32)
+        self._vectors_of_row(lambda column: code.store(zero, excess, column))
+        highest = smart.const(_HIGHEST[self._type_of_a], self._type_of_a)
+        size = BYTES_OF_DOT * self.lanes
+        flipped = Broadcast(tir.with_lanes(self._type_of_a, size), highest)
+        with code.loop("k", part.terms) as quad:
+            for number in range(self.vectors):
+                at = self._ramp(number * self.lanes, self.lanes)
+                b = self._quads_of(part, panel, quad, self.number(number))
+                total = self._multiplied(code.load(excess, at), flipped, b)
+                code.store(total, excess, at)
+        return with_excess
+
+    # ---- terms ----
+
+    def _add_terms(self, tile: Tile, sums: SSAValue, first: Expr, length: Expr) -> None:
+        part = tile.part
+        if isinstance(part, _DotPart):
+            excess, code = part.excess, self.code
+            assert excess is not None, "computed with the panel"
+
+            def subtract(r: Expr, c: Expr) -> None:
+                value = Sub(code.load(sums, r, c), code.load(excess, c))
+                code.store(value, sums, r, c)
+
+            with code.when(smart.eq(first, self.number(0))):
+                self._each_vector(subtract)
+        super()._add_terms(tile, sums, first, length)
+
+    def _copied(
+        self, part: Part, tile: Expr, row: Expr, term: Expr
+    ) -> tuple[SSAValue, *tuple[Expr, ...]]:
+        """The copy of a quad of a row."""
+        assert part.rows is not None, "copied"
+        place = smart.add(smart.mul(row, self._stride_of_rows), term)
+        return part.rows, tile, self._ramp(_four(place), BYTES_OF_DOT)
+
+    def _quads_of(self, part: Part, panel: Expr, quad: Expr, number: Expr) -> Expr:
+        """The quads of the columns of a vector."""
+        size = BYTES_OF_DOT * self.lanes
+        place = self._ramp(smart.mul(number, self.number(size)), size)
+        if self.panels is None:
+            return self.code.load(*self._copied_column(part, panel, quad, place))
+        at = smart.add(part.term, quad)
+        return self.code.load(self.panels[0].buffer, panel, at, place)
+
+    def _add_term(
+        self,
+        tile: Tile,
+        sums: SSAValue,
+        term: Expr,
+        value_of_row: Callable[[Expr], Expr],
+    ) -> None:
+        code, kind = self.code, tir.ForKind.UNROLLED
+        height, vectors = self.number(self.height), self.number(self.vectors)
+        with code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
+            quad = code.value(value_of_row(row))
+            a = self.code.shuffled([quad], list(range(BYTES_OF_DOT)) * self.lanes)
+            with code.loop("u", vectors, kind, annotations=LEFT_TO_LLVM) as number:
+                b = self._quads_of(tile.part, tile.panel, term, number)
+                at = self._ramp(smart.mul(number, self.number(self.lanes)), self.lanes)
+                before = code.load(sums, row, at)
+                code.store(self._multiplied(before, a, b), sums, row, at)
+
+    def _multiplied(self, sums: Expr, a: Expr, b: Expr) -> Expr:
+        """The sums and the products of a vector of quads of rows and one of columns."""
+        operands = [a, b] if self._type_of_a == _UI8 else [b, a]
+        name = self.code.string(self._dot.name)
+        dtype = tir.with_lanes(i32, self.lanes)
+        return self.code.call("call_llvm_pure_intrin", [name, sums, *operands], dtype)
+
+    def _interleaved(self, vectors: Sequence[SSAValue], size: int) -> SSAValue:
+        """Two vectors, `size` elements of each in turns."""
+        lanes = tir.lanes_of(vectors[0].type)
+        order = [
+            vector * lanes + start + k
+            for start in range(0, lanes, size)
+            for vector in range(2)
+            for k in range(size)
+        ]
+        return self.code.value(self.code.shuffled(vectors, order))
+
+    def _ramp(self, base: Expr | int, lanes: int) -> Expr:
+        start = self.number(base) if isinstance(base, int) else base
+        dtype = tir.with_lanes(start.dtype, lanes)
+        return Ramp(dtype, start, smart.const(1, start.dtype))
+
+
+_HIGHEST: dict[Attribute, int] = {i8: -128, _UI8: 128}
+"""The number whose bits are the highest one alone."""
+
+
+def _four(value: Expr) -> Expr:
+    return smart.mul(value, smart.const(BYTES_OF_DOT, value.dtype))
