@@ -127,7 +127,7 @@ def relax_optimization(
         f"relax-multiply-grouped-convolutions{{lanes={lanes}}}",
         f"relax-pad-channels{{lanes={lanes}}}",
         folding,
-        f"relax-block-convolutions{{lanes={lanes}}}",
+        f'relax-block-convolutions{{lanes={lanes} features="{features}"}}',
         folding,
         f"relax-winograd-convolutions{{tile={winograd_tile}}}",
         f"relax-one-pass-attention{{vector_bytes={max(vector_bytes, 4)}}}",

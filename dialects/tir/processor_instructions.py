@@ -75,6 +75,11 @@ FEATURES: Final = frozenset(
 """All features of processors, by LLVM's names, that programs depend on."""
 
 
+def is_byte(dtype: Attribute | None) -> bool:
+    """Whether a dtype is int8 or uint8."""
+    return dtype in (i8, _UI8)
+
+
 def byte_dot(lanes: int, features: Iterable[str]) -> ByteDot | None:
     """The dot product with so many sums that a processor of these features has."""
     given = frozenset(features)

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, byte_dot, is_byte
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.convert_layout import LayoutConversion
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
+from xdsl_tvm.passes.tir.rewriting.features import checked_features
 
 _MOST_LANES = 256
 
@@ -29,7 +31,8 @@ class BlockConvolutions(CompilerPass):
     Input form: any
     Output form: the same; in dataflow blocks such convolutions have the layouts
         `NCHW16c` and `OIHW16i16o`
-    Options: `lanes`: channels of a block (16)
+    Options: `lanes`: channels of a block (16). `features`: what the processor has, by
+        LLVM's names with spaces between: `avx512vnni`, `avx512vl` and `avxvnni` (none)
     Rewrites: before
 
             %y = relax.nn.conv2d %x, %w ... layout "NCHW" kernel "OIHW" : ...
@@ -47,15 +50,19 @@ class BlockConvolutions(CompilerPass):
 
         Where channels of a group are no full blocks, blocks are half as large. If they
         are not full then, data stay `NCHW`, with weights in `OIHW16o`, as those of
-        depthwise convolutions are. Values keep the layout that they are computed in, as
-        relax-convert-layout has it. The rearranged weights are left to
-        relax-fold-constant. Time is linear in the size of the function.
+        depthwise convolutions are. Where `features` have an instruction for dot products
+        of bytes, convolutions of bytes with sums in i32, of one group whose input
+        channels are a multiple of 4, have the layouts `NHWC` and `HWIO`. Values keep the
+        layout that they are computed in, as relax-convert-layout has it. The rearranged
+        weights are left to relax-fold-constant. Time is linear in the size of the
+        function.
     Leaves alone: what is outside of dataflow blocks; convolutions whose weight is no
         constant, in other layouts than `NCHW` with `OIHW`, of unknown extents but that
         of the batch, with
         output channels of a group that are no full blocks of either size; groups of
         several input channels that are no full blocks
-    Errors: `lanes` that is no power of two, or more than 256
+    Errors: `lanes` that is no power of two, or more than 256; a feature that is none of
+        these
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM has no such pass; its ConvertLayout has one layout for all
         convolutions
@@ -64,9 +71,12 @@ class BlockConvolutions(CompilerPass):
     name = "relax-block-convolutions"
 
     lanes: int = 16
+    features: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes = self.lanes
+        features = checked_features(self.features, self.name)
+        has_dot = byte_dot(lanes, features) is not None
         if not 1 <= lanes <= _MOST_LANES or lanes & (lanes - 1):
             raise PassFailedException(
                 f"{self.name}: lanes must be a power of two up to {_MOST_LANES}, got "
@@ -76,11 +86,13 @@ class BlockConvolutions(CompilerPass):
             return
         for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
-                conversion = LayoutConversion(lambda each: _layouts(each, lanes), written)
+                conversion = LayoutConversion(
+                    lambda each: _layouts(each, lanes, has_dot), written
+                )
                 conversion.convert(dataflow.body.block)
 
 
-def _layouts(op: Operation, lanes: int) -> Sequence[str] | None:
+def _layouts(op: Operation, lanes: int, has_dot: bool) -> Sequence[str] | None:
     """The layouts of data, weight and result that suit an operator."""
     if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
         return None
@@ -96,6 +108,10 @@ def _layouts(op: Operation, lanes: int) -> Sequence[str] | None:
         return None
     (channels, *_), (outputs, inputs, *_) = image, window
     groups = op.groups.value.data
+    if has_dot and groups == 1 and inputs % BYTES_OF_DOT == 0 and outputs >= lanes:
+        dtypes = [info and info.dtype for info in infos]
+        if dtypes[2] == i32 and all(map(is_byte, dtypes[:2])):
+            return "NHWC", "HWIO", "NHWC"
     if inputs == 1 and groups == outputs == channels:
         size = _block(channels, lanes)
         return None if size is None else (f"NCHW{size}c", f"OIHW{size}o", f"NCHW{size}c")

@@ -25,7 +25,7 @@ from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
 from xdsl_tvm.dialects.relax.types import TensorInfo
-from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, byte_dot
+from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, byte_dot, is_byte
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
 from xdsl_tvm.passes.relax.legalize.registry import RegisteredRule, RuleContext
@@ -39,7 +39,6 @@ _MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _LEAST_TERMS = 8
 _LEAST_BITS = 32
-_BITS_OF_BYTE = 8
 _BYTES_OF_SUM = 4
 """Products of bytes are summed in 32 bits."""
 _WIDTHS = frozenset(1 << power for power in range(2, 11))
@@ -77,7 +76,7 @@ class PackWeights(CompilerPass):
 
         Products of bytes that are summed in i32, where `features` have an instruction for
         dot products of bytes, read `%p[j // 48, k // 4, j % 48 * 4 + k % 4]`, zeros after
-        the last term.
+        the last term, for any number of rows.
     Leaves alone: products whose right operand is no constant of two dimensions; of fewer
         rows than `least_rows`, of fewer than 8 terms, of fewer columns than a vector has
         lanes; other dtypes than f16 and those of 32 and 64 bits, and several dtypes, but
@@ -132,7 +131,7 @@ class PackWeights(CompilerPass):
         dtype = result.dtype
         if dtype is None or x.shape is None or weight.shape is None:
             return None
-        is_dot = has_dot and dtype == i32 and _is_byte(x.dtype) and _is_byte(weight.dtype)
+        is_dot = has_dot and dtype == i32 and is_byte(x.dtype) and is_byte(weight.dtype)
         if not is_dot and len({info.dtype for info in known}) != 1:
             return None
         if not tir.is_scalar(dtype) or not _is_computed(dtype):
@@ -147,22 +146,13 @@ class PackWeights(CompilerPass):
             return None
         if terms < _LEAST_TERMS or not provably_equal(x.shape[-1], weight.shape[0]):
             return None
-        rows = 1
+        rows, least = 1, 1 if is_dot else self.least_rows
         for dim in x.shape[:-1]:
-            rows *= self.least_rows if dim.value is None else dim.value
-        if rows < self.least_rows or proven_result_type(op) is None:
+            rows *= least if dim.value is None else dim.value
+        if rows < least or proven_result_type(op) is None:
             return None
         width = _width(columns, lanes, self.vector_bytes)
         return _Product(op, constant, width, BYTES_OF_DOT if is_dot else 1)
-
-
-def _is_byte(dtype: Attribute | None) -> bool:
-    """Whether a dtype is int8 or uint8."""
-    return (
-        dtype is not None
-        and tir.is_integer_type(dtype)
-        and tir.bits_of_lane(dtype) == _BITS_OF_BYTE
-    )
 
 
 def _is_computed(dtype: Attribute) -> bool:

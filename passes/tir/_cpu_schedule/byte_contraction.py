@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul, Ramp
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.processor_instructions import is_byte
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
     ContractionLoops,
     Part,
@@ -36,7 +37,6 @@ from xdsl_tvm.passes.tir._schedule.maps import is_lazy
 _PAIR = 2
 _VECTORS = 2
 """Vectors of columns of a tile."""
-_BITS = 8
 
 
 def is_byte_contraction(found: Contraction) -> bool:
@@ -59,9 +59,8 @@ def byte_load(value: SSAValue) -> tir.LoadOp | None:
     if not isinstance(cast, tir.CastOp):
         return None
     load = cast.operands[0].owner
-    dtype = cast.operands[0].type
-    is_byte = tir.is_integer_type(dtype) and tir.bits_of_lane(dtype) == _BITS
-    return load if isinstance(load, tir.LoadOp) and is_byte else None
+    is_one = isinstance(load, tir.LoadOp) and is_byte(cast.operands[0].type)
+    return load if is_one else None
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import ContractionLoops
 from xdsl_tvm.passes.tir._cpu_schedule.dot_contraction import (
     DotContraction,
     is_dot_contraction,
+    panels_of_quads,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.dot_windows import (
+    DotWindows,
+    is_dot_of_windows,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, are_many, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_panels import SkinnyPanels
@@ -68,8 +73,10 @@ def _is_large(found: Contraction, machine: Machine) -> bool:
         sizes = [axis.size for axis in axes]
         return None in sizes or prod(size or 1 for size in sizes) >= least
 
+    # Quads of bytes are in the order in which one row reads them, too.
+    in_quads = panels_of_quads(found, machine) is not None
     return (
-        is_at_least(found.rows, _LEAST_ROWS)
+        is_at_least(found.rows, 1 if in_quads else _LEAST_ROWS)
         and is_at_least(found.columns, machine.lanes(found.reduction.dtype))
         and is_at_least(found.terms, _LEAST_TERMS)
     )
@@ -83,13 +90,15 @@ def schedule_contraction(
     with fused_loop(code, found.batch, kind_of(parallel and many)) as point:
         inner = kind_of(parallel and not many)
         if is_dot_contraction(found, machine):
-            DotContraction(code, found, machine, point, inner).write()
-            return
-        if is_byte_contraction(found):
-            ByteContraction(code, found, machine, point, inner).write()
-            return
-        skinny = SkinnyPanels(code, found, machine, point, inner)
-        if skinny.is_fit:
-            skinny.write()
+            loops = DotContraction
+        elif is_dot_of_windows(found, machine):
+            loops = DotWindows
+        elif is_byte_contraction(found):
+            loops = ByteContraction
         else:
-            ContractionLoops(code, found, machine, point, inner).write()
+            skinny = SkinnyPanels(code, found, machine, point, inner)
+            if skinny.is_fit:
+                skinny.write()
+                return
+            loops = ContractionLoops
+        loops(code, found, machine, point, inner).write()

@@ -200,12 +200,20 @@ class DotContraction(ContractionLoops):
         return self.code.alloc("columns", shape, self._type_of_b, "global")
 
     def _row_byte(self, value: Expr) -> Expr:
-        """A byte of `a` as it is copied."""
-        byte = smart.cast(self._type_of_a, value)
+        """A byte of `a`, or a vector of them, as it is multiplied."""
+        lanes = tir.lanes_of(value.dtype)
+        dtype = tir.with_lanes(self._type_of_a, lanes)
+        byte = smart.cast(dtype, value)
         if not self._flips:
             return byte
+        return Call("bitwise_xor", [byte, self._highest(lanes)], dtype)
+
+    def _highest(self, lanes: int) -> Expr:
+        """A byte of `a` whose highest bit is set, in so many lanes."""
         highest = smart.const(_HIGHEST[self._type_of_a], self._type_of_a)
-        return Call("bitwise_xor", [byte, highest], self._type_of_a)
+        if lanes == 1:
+            return highest
+        return Broadcast(tir.with_lanes(self._type_of_a, lanes), highest)
 
     def _copy_rows(self, part: Part, tile: Expr) -> None:
         code, rows = self.code, part.rows
@@ -248,14 +256,14 @@ class DotContraction(ContractionLoops):
     def _copy_columns(self, part: Part, panel: Expr) -> None:
         code = self.code
         first = smart.mul(panel, self.number(self.width))
-        (axis,) = self.found.terms
+        terms, name = self.found.terms, self.found.terms[0].name
         low, size = _four(part.term), _four(part.terms)
         present = self._present(part)
         zero = smart.const(0, self._type_of_b)
 
         def value(column: Expr, term: Expr) -> Expr:
             at = points(self.found.columns, self._split(column, self.found.columns))
-            here = points([axis], [smart.add(low, term)])
+            here = points(terms, self._split(smart.add(low, term), terms))
             return smart.cast(self._type_of_b, self._value(self._bytes_of_b, at, here))
 
         def store(column: Expr, term: Expr, value: Expr) -> None:
@@ -266,7 +274,7 @@ class DotContraction(ContractionLoops):
             code.store(byte, *self._copied_column(part, panel, quad, place))
 
         def copy(column: Expr) -> None:
-            with code.loop(axis.name, present) as term:
+            with code.loop(name, present) as term:
                 store(column, term, value(column, term))
             if not self._has_whole_quads:
                 with code.loop("rest", smart.sub(size, present), low=present) as term:
@@ -352,9 +360,7 @@ class DotContraction(ContractionLoops):
         )
         zero = smart.const(0, i32)
         self._vectors_of_row(lambda column: code.store(zero, excess, column))
-        highest = smart.const(_HIGHEST[self._type_of_a], self._type_of_a)
-        size = BYTES_OF_DOT * self.lanes
-        flipped = Broadcast(tir.with_lanes(self._type_of_a, size), highest)
+        flipped = self._highest(BYTES_OF_DOT * self.lanes)
         with code.loop("k", part.terms) as quad:
             for number in range(self.vectors):
                 at = self._ramp(number * self.lanes, self.lanes)

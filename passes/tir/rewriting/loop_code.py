@@ -90,7 +90,7 @@ class LoopCode:
         return Value(op.result)
 
     def shuffled(self, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> Expr:
-        """The lanes of vectors of one type, counted through all of them, in this order."""
+        """Lanes of vectors of one type, counted through all of them, in this order."""
         dtype = tir.with_lanes(tir.element_of(vectors[0].type), len(lanes))
         indices = [self.value(smart.const(lane, i32)) for lane in lanes]
         op = tir.ShuffleOp(vectors, indices, dtype)
