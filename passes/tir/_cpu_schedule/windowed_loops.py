@@ -23,11 +23,12 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Broadcast, Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs, ramp
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
@@ -84,6 +85,17 @@ class _Later:
 
 
 @dataclass(frozen=True)
+class _Step:
+    """An iteration of the outer loop."""
+
+    point: Point
+    following: Point | None = None
+    """That which follows, where what it reads of the weight is fetched."""
+    panel: SSAValue | None = None
+    """The weight in pairs of terms, where they are added so."""
+
+
+@dataclass(frozen=True)
 class _Convolution(Tiling):
     """Writes a convolution."""
 
@@ -122,15 +134,12 @@ class _Convolution(Tiling):
             with fused_loop(code, others, self.kind) as inner:
                 self._write_image({**self.outside, **inner}, row)
             return
-        with self._outer_loop(outer) as (inner, following):
-            point = {**self.outside, **inner}
-            later = None if following is None else {**self.outside, **following}
-            self._for_tiles(lambda tile: self._write_tile(point, tile, later))
+        with self._outer_loop(outer) as step:
+            self._for_tiles(lambda tile: self._write_tile(step, tile))
 
     @contextmanager
-    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[tuple[Point, Point | None]]:
-        """One loop over axes, those of rows in strips; the point, and that which follows
-        where what it reads of the weight is fetched.
+    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[_Step]:
+        """One loop over axes, and one over the rows of a strip where there are strips.
 
         All channels of a strip come before the next strip. So each thread has rows of
         its own, whichever operator it is, and finds in its cache what it has written.
@@ -151,23 +160,53 @@ class _Convolution(Tiling):
                     {**one, **points(many, split_index(each, extents))}
                     for each in (flat, after)
                 )
-                yield here, later
+                yield _Step({**self.outside, **here}, {**self.outside, **later})
             return
         if size is None:
-            with fused_loop(self.code, axes, self.kind) as point:
-                yield point, None
+            with fused_loop(self.code, axes, self.kind) as here:
+                point = {**self.outside, **here}
+                with self._panel(point) as panel:
+                    yield _Step(point, panel=panel)
             return
         *images, block, row = axes
         dtype = row.variable.type
         strips = smart.const((row.size or 0) // size, dtype)
         height = smart.const(size, dtype)
-        extents = [*(axis.extent for axis in images), strips, block.extent, height]
+        extents = [*(axis.extent for axis in images), strips, block.extent]
         name = "_".join(axis.name for axis in axes)
         with self.code.loop(name, product_of(extents), self.kind) as flat:
-            *values, strip, own, inner = split_index(flat, extents)
+            *values, strip, own = split_index(flat, extents)
+            point = {**self.outside, **points([*images, block], [*values, own])}
             first = smart.mul(smart.cast(dtype, strip), height)
-            place = smart.add(first, smart.cast(dtype, inner))
-            yield points(axes, [*values, own, place]), None
+            with (
+                self._panel(point) as panel,
+                self.code.loop("y", height, annotations=_ROLLED) as inner,
+            ):
+                place = smart.add(first, inner)
+                yield _Step({**point, row.variable: place}, panel=panel)
+
+    @contextmanager
+    def _panel(self, point: Point) -> Generator[SSAValue | None]:
+        """The weight of some channels in pairs of terms, where they are added so."""
+        pairs = self.pairs
+        if pairs is None:
+            yield None
+            return
+        with self.code.block("panel"):
+            yield pairs.write_panel(
+                self.code, self.vectors, lambda u: self.batch(point, u)
+            )
+
+    def batch(self, point: Point, u: Expr) -> Point:
+        """The values on the batch axes for a vector, at a point that has the number of
+        such vectors on the shared one."""
+        shared = self.shared
+        if shared is None:
+            return point
+        part = point[shared.variable]
+        count = smart.const(self.vectors, part.dtype)
+        value = smart.add(smart.mul(part, count), smart.cast(part.dtype, u))
+        return {**point, shared.variable: value}
 
     def _for_tiles(self, write: Callable[[_Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
@@ -202,25 +241,37 @@ class _Convolution(Tiling):
 
     # ---- a tile ----
 
-    def _write_tile(self, point: Point, tile: _Tile, later: Point | None) -> None:
+    def _write_tile(self, step: _Step, tile: _Tile) -> None:
         """All terms of a tile."""
-        code = self.code
+        code, later = self.code, step.following
         with code.block("tile"):
             sums = self._tile_of_sums(tile)
             every = (0, tile.size)
             part = None
             if later is not None and tile.place is not None:
                 part = _Later(later, tile.place, self.tiles)
-            for_each = _ForEach(self, sums, tile, self.vectors, point, part)
-            for_each.vector(
-                every, lambda r, u, v, at: code.store(self.initial, sums, r, u, v)
+            for_each = _ForEach(
+                self, sums, tile, self.vectors, step.point, part, step.panel
             )
+            self._write_initial(for_each)
             self._write_terms(for_each, self.terms, {}, every, [*self.found.outside])
             self._write_results(for_each, lambda r, u, v: code.load(sums, r, u, v))
 
     def _tile_of_sums(self, tile: _Tile) -> SSAValue:
-        shape = [tile.size, self.vectors, self.lane.size or 1]
+        lanes = self.lane.size or 1 if self.pairs is None else self.pairs.lanes
+        shape = [tile.size, self.vectors, lanes]
         return self.code.alloc("sums", shape, self.dtype, "local")
+
+    def _write_initial(self, for_each: _ForEach) -> None:
+        """Set all sums to what they are before their terms."""
+        code, every = self.code, (0, for_each.tile.size)
+        initial = self.initial
+        pairs = self.pairs
+        if pairs is not None:
+            # Of the two parts of a sum, both are 0.
+            initial = Broadcast(tir.with_lanes(self.dtype, pairs.lanes), initial)
+        write = for_each.vector if pairs is None else for_each.pair
+        write(every, lambda r, u, v, at: code.store(initial, for_each.sums, r, u, v))
 
     @property
     def initial(self) -> Expr:
@@ -231,8 +282,13 @@ class _Convolution(Tiling):
     def _write_results(
         self, for_each: _ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
-        every = (0, for_each.tile.size)
-        for_each.vector(every, lambda r, u, v, at: self._store(result(r, u, v), at))
+        code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
+        if pairs is None:
+            for_each.vector(
+                every, lambda r, u, v, at: self.store_result(result(r, u, v), at)
+            )
+        else:
+            for_each.columns_of_pairs(pairs, result)
         epilogue = self.found.epilogue
         if epilogue is not None:
             for_each.vector(every, lambda r, u, v, at: self._finish(epilogue, at))
@@ -360,6 +416,7 @@ class _Convolution(Tiling):
             self._add_terms(for_each, terms, columns)
             return
         axis, *inner = axes
+        count = axis.extent if inner or self.pairs is None else self.pairs.count
         valid = for_each.tile.valid
         hints = None
         if self.keeps_loops:
@@ -369,7 +426,7 @@ class _Convolution(Tiling):
             held = (columns[1] - columns[0] + _STEPS) * for_each.vectors
             is_unrolled = is_channel and is_whole and held <= self.most
             hints = _UNROLLED if is_unrolled else _ROLLED
-        runs = [(0, axis.extent, columns)]
+        runs = [(0, count, columns)]
         if axis is self.found.window and valid is not None:
             runs = _runs(valid, axis.variable.type)
         for first, extent, inside in runs:
@@ -383,6 +440,17 @@ class _Convolution(Tiling):
         self, for_each: _ForEach, terms: Point, columns: tuple[int, int]
     ) -> None:
         code, nest, sums = self.code, self.found.nest, for_each.sums
+        pairs, panel = self.pairs, for_each.panel
+        if pairs is not None:
+            assert panel is not None, "written before"
+
+            def add_pair(r: Expr, u: Expr, v: Expr, at: Point) -> None:
+                before, here = code.load(sums, r, u, v), {**at, **terms}
+                total = pairs.add(code, self.machine, panel, before, u, here)
+                code.store(total, sums, r, u, v)
+
+            for_each.pair(columns, add_pair)
+            return
         element = self.found.a if self.found.element is None else self.found.element
 
         def add(r: Expr, u: Expr, v: Expr, at: Point) -> None:
@@ -457,7 +525,8 @@ class _Convolution(Tiling):
         given = [smart.const(hint, i32) for hint in hints]
         code.call("prefetch", [Value(address.result), *given], i32)
 
-    def _store(self, value: Expr, at: Point) -> None:
+    def store_result(self, value: Expr, at: Point) -> None:
+        """Write results at a point."""
         result = self.found.reduction.result
         nest = self.found.nest
         indices = [nest.tree_at(index, at) for index in result.indices]
@@ -482,42 +551,78 @@ class _ForEach:
     """The values on the batch axes, that of the shared one divided by `vectors`."""
     later: _Later | None = None
     """What is fetched while the terms are added; None where nothing is."""
+    panel: SSAValue | None = None
+    """The weight in pairs of terms; None where they are added one by one."""
 
     def vector(
         self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
     ) -> None:
         """Write for some columns of the tile: column, vector and lane, and the point."""
-        whole = self.convolution
-        code, lane = whole.code, whole.lane
-        low, high = columns
-        unrolled = tir.ForKind.UNROLLED
+        code, lane = self.convolution.code, self.convolution.lane
         with (
-            code.loop(
-                "r",
-                whole.number(high - low),
-                unrolled,
-                low=whole.number(low),
-                annotations=_KEPT,
-            ) as r,
-            code.loop("u", whole.number(self.vectors), unrolled, annotations=_KEPT) as u,
+            self._places(columns) as (r, u),
             code.loop("v", lane.extent, tir.ForKind.VECTORIZED) as v,
         ):
             at = {
                 **self.batch(u),
-                **whole.element(smart.add(self.tile.first, r)),
+                **self._element(r),
                 lane.variable: smart.cast(lane.variable.type, v),
             }
             write(r, u, v, at)
 
+    def columns_of_pairs(
+        self, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
+    ) -> None:
+        """Store the results of all columns, two at a time, from sums in pairs of terms."""
+        whole, size = self.convolution, self.tile.size
+        lanes = ramp(whole.number(0), pairs.lanes)
+        zero = smart.const(0, whole.lane.variable.type)
+        half = ramp(zero, whole.lane.size or 1)
+        for low, count in ((0, size // 2), (size - 1, size % 2)):
+            with self._places((0, count)) as (r, u):
+                first = smart.add(whole.number(low), smart.mul(r, whole.number(2)))
+                last = smart.minimum(
+                    smart.add(first, whole.number(1)), whole.number(size - 1)
+                )
+                found = pairs.totals(
+                    whole.code, [sums(each, u, lanes) for each in (first, last)]
+                )
+                for column, total in zip((first, last), found, strict=True):
+                    at = {**self.batch(u), **self._element(column)}
+                    whole.store_result(total, {**at, whole.lane.variable: half})
+
+    @contextmanager
+    def _places(self, columns: tuple[int, int]) -> Generator[tuple[Expr, Expr]]:
+        """Loops over some columns of the tile and its vectors."""
+        whole = self.convolution
+        low, high = (whole.number(each) for each in columns)
+        unrolled = tir.ForKind.UNROLLED
+        with (
+            whole.code.loop(
+                "r", smart.sub(high, low), unrolled, low=low, annotations=_KEPT
+            ) as r,
+            whole.code.loop(
+                "u", whole.number(self.vectors), unrolled, annotations=_KEPT
+            ) as u,
+        ):
+            yield r, u
+
+    def _element(self, r: Expr) -> Point:
+        return self.convolution.element(smart.add(self.tile.first, r))
+
     def batch(self, u: Expr) -> Point:
         """The values on the batch axes for a vector."""
-        shared = self.convolution.shared
-        if shared is None:
-            return self.point
-        part = self.point[shared.variable]
-        count = smart.const(self.vectors, part.dtype)
-        value = smart.add(smart.mul(part, count), smart.cast(part.dtype, u))
-        return {**self.point, shared.variable: value}
+        return self.convolution.batch(self.point, u)
+
+    def pair(
+        self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
+    ) -> None:
+        """The same with the lanes as one vector of indices, for terms in pairs."""
+        whole = self.convolution
+        assert whole.pairs is not None, "asked for"
+        lanes = ramp(whole.number(0), whole.pairs.lanes)
+        with self._places(columns) as (r, u):
+            write(r, u, lanes, {**self.batch(u), **self._element(r)})
 
 
 def _runs(

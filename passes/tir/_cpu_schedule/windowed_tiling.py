@@ -12,11 +12,12 @@ from math import prod
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute
 
-from xdsl_tvm.analysis.arith.expr import Value, view
+from xdsl_tvm.analysis.arith.expr import Const, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.contraction import moving
 
@@ -128,7 +129,11 @@ class Tiling:
     @cached_property
     def width(self) -> int:
         """Columns of a tile: that which leaves the fewest tiles, and these equal."""
+        import os
+
         most = min(self.most // self.vectors, _WIDEST)
+        if os.environ.get("XW"):
+            most = int(os.environ["XW"])
         return -(-self.length // -(-self.length // most))
 
     @cached_property
@@ -167,6 +172,31 @@ class Tiling:
         if DYNAMIC_INDEX in shape:
             return None
         return prod(shape) * tir.bytes_of_lane(type_.element_type)
+
+    @cached_property
+    def pairs(self) -> Pairs | None:
+        """How two terms at a time are added, where channels fill half of a vector, and
+        their weight is rearranged for many columns."""
+        found = self.found
+        half = self.machine.lanes(self.dtype) // 2
+        if self.lane.size != half or half == 1 or not self.machine.reassociate:
+            return None
+        if not found.is_product or not self.keeps_loops or self.initial_value != 0:
+            return None
+        if self.strip is None and len(found.rows) == 1:
+            return None
+        if (self.weight_bytes or _STREAMED) >= _STREAMED:
+            return None
+        image = found.a if found.element is None else found.element
+        return Pairs.of(found.nest, image, found.b, self.terms, self.lane)
+
+    @property
+    def initial_value(self) -> float:
+        """What results are before their terms."""
+        init = self.found.reduction.init
+        value = None if init is None else view(init)
+        assert isinstance(value, Const), "matched"
+        return value.value
 
     @cached_property
     def image_rows(self) -> Axis | None:

@@ -1,0 +1,172 @@
+"""Terms of a convolution in pairs, for blocks of channels that fill half of a vector.
+
+Lanes `2 * o` and `2 * o + 1` of a vector add the even and the odd terms of channel `o`,
+and are added to each other at the end. So all lanes are used: two neighbouring elements
+of the image are loaded for all channels at once, and the weight is rearranged before, for
+all columns of a strip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute, SSAValue
+
+from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.expr import Add, Expr, Ramp, Value, view
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._schedule.axes import loops_over
+from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
+
+_PAIR = 2
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What is added in pairs of terms."""
+
+    nest: Nest
+    image: tir.LoadOp
+    """Loads neighbouring elements at neighbouring places of `axis`."""
+    weight: tir.LoadOp
+    """Loads neighbouring elements for neighbouring lanes."""
+    terms: Sequence[Axis]
+    """The axes of the terms, in the order of their loops; that of the pairs is last."""
+    lane: Axis
+
+    @property
+    def axis(self) -> Axis:
+        return self.terms[-1]
+
+    @property
+    def lanes(self) -> int:
+        """How many lanes a vector has: two for each channel."""
+        return _PAIR * (self.lane.size or 1)
+
+    @property
+    def count(self) -> Expr:
+        """The pairs along the axis."""
+        return smart.const((self.axis.size or 0) // _PAIR, self.axis.variable.type)
+
+    @staticmethod
+    def of(
+        nest: Nest, image: SSAValue, weight: SSAValue, terms: Sequence[Axis], lane: Axis
+    ) -> Pairs | None:
+        """Products of an element and a weight, if terms can be added in pairs."""
+        a, b = image.owner, weight.owner
+        if not isinstance(a, tir.LoadOp) or not isinstance(b, tir.LoadOp):
+            return None
+        axis = terms[-1]
+        if (axis.size or 1) % _PAIR or lane.size is None:
+            return None
+        last = [view(load.indices[-1], nest.trees) for load in (a, b)]
+        if last != [Value(axis.variable), Value(lane.variable)]:
+            return None
+        return Pairs(nest, a, b, terms, lane)
+
+    # ---- the weight ----
+
+    def write_panel(
+        self, code: LoopCode, vectors: int, batch: Callable[[Expr], Point]
+    ) -> SSAValue:
+        """The weight of some channels as it is read; `batch` says where each vector of
+        them is."""
+        sizes = [axis.size or 1 for axis in self.terms[:-1]]
+        pairs = (self.axis.size or 0) // _PAIR
+        dtype = tir.buffer_definition(self.weight.buffer).type.element_type
+        panel = code.alloc("panel", [vectors, *sizes, pairs, self.lanes], dtype, "local")
+        self._write_vectors(code, panel, vectors, batch)
+        return panel
+
+    def _write_vectors(
+        self,
+        code: LoopCode,
+        panel: SSAValue,
+        vectors: int,
+        batch: Callable[[Expr], Point],
+    ) -> None:
+        *outer, axis = self.terms
+        half, dtype = self.lanes // _PAIR, axis.variable.type
+        both = [lane for o in range(half) for lane in (o, half + o)]
+        with (
+            code.loop("u", smart.const(vectors, dtype)) as u,
+            loops_over(code, outer) as at,
+            code.loop("t", self.count) as t,
+        ):
+            first = _twice(t)
+            places: list[Point] = [
+                {**batch(u), **at, axis.variable: place}
+                for place in (first, smart.add(first, smart.const(1, dtype)))
+            ]
+            parts = [code.value(self._load(code, self.weight, p, half)) for p in places]
+            terms = [at[each.variable] for each in outer]
+            place = ramp(smart.const(0, dtype), self.lanes)
+            code.store(_shuffled(code, parts, both), panel, u, *terms, t, place)
+
+    def _load(self, code: LoopCode, load: tir.LoadOp, point: Point, lanes: int) -> Expr:
+        """Neighbouring elements, from a point on."""
+        zero = smart.const(0, self.lane.variable.type)
+        point = {self.lane.variable: zero, **point}
+        *outer, last = [
+            self.nest.tree_at(view(index, self.nest.trees), point)
+            for index in load.indices
+        ]
+        return code.load(load.buffer, *outer, ramp(last, lanes))
+
+    # ---- the sums ----
+
+    def add(
+        self,
+        code: LoopCode,
+        machine: Machine,
+        panel: SSAValue,
+        total: Expr,
+        u: Expr,
+        point: Point,
+    ) -> Expr:
+        """A vector of sums and the products of a pair of terms, whose number is at the
+        axis of the point."""
+        *outer, axis = self.terms
+        number = point[axis.variable]
+        here = {**point, axis.variable: _twice(number)}
+        both = code.value(self._load(code, self.image, here, _PAIR))
+        a = _shuffled(code, [both], list(range(_PAIR)) * (self.lanes // _PAIR))
+        terms = [point[each.variable] for each in outer]
+        place = ramp(smart.const(0, number.dtype), self.lanes)
+        b = code.load(panel, u, *terms, number, place)
+        return machine.multiply_add(a, b, total)
+
+    def totals(self, code: LoopCode, sums: Sequence[Expr]) -> list[Expr]:
+        """The sums of channels of two columns, from those of their even and odd terms.
+
+        Both columns at once: LLVM has an instruction for the sum of even and odd lanes of
+        vectors that are half as long, which is slow, and which has half of the registers,
+        so that a tile would have no others.
+        """
+        values = [code.value(each) for each in sums]
+        even, odd = (
+            _shuffled(code, values, range(k, 2 * self.lanes, _PAIR)) for k in range(_PAIR)
+        )
+        both, half = [code.value(Add(even, odd))], self.lanes // _PAIR
+        return [_shuffled(code, both, range(k * half, (k + 1) * half)) for k in range(2)]
+
+
+def ramp(base: Expr, lanes: int) -> Expr:
+    """Neighbouring indices."""
+    return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))
+
+
+def _twice(value: Expr) -> Expr:
+    return smart.mul(value, smart.const(_PAIR, value.dtype))
+
+
+def _shuffled(code: LoopCode, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> Expr:
+    element: Attribute = tir.element_of(vectors[0].type)
+    indices = [code.value(smart.const(lane, i32)) for lane in lanes]
+    op = tir.ShuffleOp(vectors, indices, tir.with_lanes(element, len(lanes)))
+    code.insert(op)
+    return Value(op.result)
