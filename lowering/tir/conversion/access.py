@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, i1, i8
@@ -100,12 +100,42 @@ def _contiguous(
     if view.lanes != 1:
         return element_indices(cv, view, [cv.index(i) for i in op.indices])
     ramp = op.indices[-1].owner
-    if not isinstance(ramp, tir.RampOp) or not tir.is_constant(ramp.stride, 1):
-        return None
-    if not view.last_stride_is_one:
+    if not isinstance(ramp, tir.RampOp) or not _is_contiguous(op, ramp, view):
         return None
     first = [*op.indices[:-1], ramp.base]
     return element_indices(cv, view, [cv.index(i) for i in first])
+
+
+def _is_contiguous(op: tir.LoadOp | tir.StoreOp, ramp: tir.RampOp, view: View) -> bool:
+    """Whether the elements with the last index `ramp` are accessed as one vector."""
+    return (
+        op.predicate is None
+        and view.lanes == 1
+        and view.last_stride_is_one
+        and view.type.element_type != i1
+        and tir.is_constant(ramp.stride, 1)
+        and not tir.is_scalable(ramp.result.type)
+    )
+
+
+def is_address_only(ramp: tir.RampOp, views: Mapping[SSAValue, View]) -> bool:
+    """Whether nothing needs the lanes of a ramp: it says where vectors begin.
+
+    `views` are those of the buffers whose views are known where the ramp is.
+    """
+    index = ramp.result
+    for use in index.uses:
+        op = use.operation
+        if (
+            not isinstance(op, tir.LoadOp | tir.StoreOp)
+            or (isinstance(op, tir.StoreOp) and op.value is index)
+            or op.indices[-1] is not index
+            or op.indices.count(index) != 1
+            or (view := views.get(op.buffer)) is None
+            or not _is_contiguous(op, ramp, view)
+        ):
+            return False
+    return index.first_use is not None
 
 
 def _lane_indices(

@@ -34,7 +34,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl_tvm.analysis.arith.script_text import condition_text
 from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.lowering.runtime_symbols import ASSERT_FAIL, failed_number
-from xdsl_tvm.lowering.tir.conversion.access import load, store, views_bools
+from xdsl_tvm.lowering.tir.conversion.access import (
+    is_address_only,
+    load,
+    store,
+    views_bools,
+)
 from xdsl_tvm.lowering.tir.conversion.calling_convention import is_direct
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, NSW
 from xdsl_tvm.lowering.tir.conversion.expressions import (
@@ -182,7 +187,10 @@ class BodyConverter(PackedEmitter):
         """Appends what stands for one operation."""
         outer, self.source = self.source, op
         kind = type(op)
-        if (expression := EXPRESSIONS.get(kind)) is not None:
+        if isinstance(op, tir.RampOp) and is_address_only(op, self.views):
+            # Its accesses ask for the base alone.
+            self._check_lanes(op.result.type)
+        elif (expression := EXPRESSIONS.get(kind)) is not None:
             self._check_lanes(op.results[0].type)
             self._name(op.results[0], expression(self, op))
         elif (handler := _STATEMENTS.get(kind)) is not None:
