@@ -206,18 +206,25 @@ TIR_BLOCKS_TO_LAUNCHES = (
 
 
 def gpu_pipeline(
-    target: str = "cuda", *, relax: bool = False, fuse_multiply_add: bool = True
+    target: str = "cuda",
+    *,
+    relax: bool = False,
+    fuse_multiply_add: bool = True,
+    allow_tf32: bool = False,
 ) -> str:
     """The road to host functions that launch kernels of GPU modules, as text.
 
     TVM's lists of passes for `target`, that of TIR up to MakePackedAPI: functions of the
     host are called by their own signature. What no barrier of a block can order is
-    refused. With `fuse_multiply_add` products that schedules make round once per term.
+    refused. With `fuse_multiply_add` products that schedules make round once per term;
+    `allow_tf32` is that of schedules.
     """
-    apart = "" if fuse_multiply_add else " fuse_multiply_add=false"
+    options = f'target="{target}"'
+    options += "" if fuse_multiply_add else " fuse_multiply_add=false"
+    options += " allow_tf32=true" if allow_tf32 else ""
     return ",".join(
         (
-            *((f'relax-default-pipeline{{target="{target}"{apart}}}',) if relax else ()),
+            *((f"relax-default-pipeline{{{options}}}",) if relax else ()),
             "tir-join-launches",
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
             "tir-lower-warp-memory",
@@ -385,18 +392,20 @@ def lower_to_gpu(
     progress: Progress | None = None,
     *,
     fuse_multiply_add: bool = True,
+    allow_tf32: bool = False,
 ) -> None:
     """Lower the Relax functions and thread-bound TIR functions of a module, in place.
 
     Each becomes a `func.func` that launches kernels of a `gpu.module`. Schedules use what
-    `arch` has; `fuse_multiply_add` is that of the schedules. Raises PassFailedException
-    where something has no lowering for the GPU.
+    `arch` has; `fuse_multiply_add` and `allow_tf32` are those of the schedules. Raises
+    PassFailedException where something has no lowering for the GPU.
     """
     target = f"cuda -arch={arch}"
     text = gpu_pipeline(
         target,
         relax=has_relax_functions(module),
         fuse_multiply_add=fuse_multiply_add,
+        allow_tf32=allow_tf32,
     )
     run_pipeline(ctx, module, text, progress)
 
@@ -431,15 +440,24 @@ def lower_to_driver_calls(
     progress: Progress | None = None,
     *,
     fuse_multiply_add: bool = True,
+    allow_tf32: bool = False,
 ) -> ModuleOp:
     """Lower a module for a GPU: its functions, in place, to host code in the llvm
     dialect, which calls the CUDA driver; gives the GPU modules, in the nvvm dialect.
 
-    `fuse_multiply_add` says whether products and sums of floats may round once. Raises
+    `fuse_multiply_add` says whether products and sums of floats may round once, and
+    `allow_tf32` whether products of f32 may be those of tensor cores. Raises
     PassFailedException where something has no lowering, and for a module without kernels.
     """
     refuse_foreign(module)
-    lower_to_gpu(ctx, module, arch, progress, fuse_multiply_add=fuse_multiply_add)
+    lower_to_gpu(
+        ctx,
+        module,
+        arch,
+        progress,
+        fuse_multiply_add=fuse_multiply_add,
+        allow_tf32=allow_tf32,
+    )
     kernels, successors = _taken_out(module)
     if not successors:
         raise PassFailedException(NO_KERNEL)

@@ -56,6 +56,7 @@ def compile_module(
     externs: Externs | None = None,
     graphs: bool = False,
     fuse_multiply_add: bool = True,
+    allow_tf32: bool = False,
     winograd_tile: int = 2,
 ) -> Executable:
     """`compile`, also of a text whose file is read already."""
@@ -81,6 +82,7 @@ def compile_module(
             fuse_multiply_add,
             winograd_tile,
             mattr,
+            allow_tf32,
         )
         if winograd_tile not in (2, 4):
             raise ValueError(f"winograd_tile must be 2 or 4, got {winograd_tile}")
@@ -105,6 +107,8 @@ def compile_module(
                 "fuse_multiply_add is for the target cuda; for llvm, schedule with "
                 "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
             )
+        if allow_tf32:
+            raise ValueError("allow_tf32 is for the target cuda; leave it out")
         if graphs:
             raise ValueError("graphs are for the target cuda; leave out graphs=True")
         # The executable keeps the module and lowers it in place where it has to.

@@ -32,6 +32,7 @@ def compile(
     externs: Externs | None = None,
     graphs: bool = False,
     fuse_multiply_add: bool = True,
+    allow_tf32: bool = False,
     winograd_tile: int = 2,
 ) -> Executable:
     """Compile a module for this machine.
@@ -68,7 +69,9 @@ def compile(
     addresses, numbers and extents is captured, and later ones replay it (docs/cuda.md).
 
     Without `fuse_multiply_add`, products and sums of floats in kernels are rounded each,
-    but for products on tensor cores. It is for the GPU only.
+    but for products on tensor cores. With `allow_tf32`, products of f32 are done by
+    tensor cores, which use 10 of the 23 bits of the fraction of each operand. Both are
+    for the GPU only.
 
     With `winograd_tile` 4 instead of 2, convolutions of 3 by 3 take fewer products, and
     round more: errors of up to ten parts in 10^6 of the largest result, instead of two
@@ -107,12 +110,13 @@ def compile(
             externs=externs,
             graphs=graphs,
             fuse_multiply_add=fuse_multiply_add,
+            allow_tf32=allow_tf32,
             winograd_tile=winograd_tile,
         )
 
     given = (target, params, arch, progress, externs)
     switched = profile or bound_checks or graphs or not fuse_multiply_add
-    switched = switched or winograd_tile != 2
+    switched = switched or winograd_tile != 2 or allow_tf32
     has_pipelines = (relax_pipeline, tir_pipeline) != ("default", "default")
     if switched or has_pipelines or any(each is not None for each in given):
         return whole(module)

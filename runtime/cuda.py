@@ -124,6 +124,7 @@ def lowered_modules(module: ModuleOp, arch: str, settings: Settings) -> GpuModul
         arch,
         settings.progress,
         fuse_multiply_add=settings.fuse_multiply_add,
+        allow_tf32=settings.allow_tf32,
     )
     return GpuModules(host, kernels)
 
@@ -164,6 +165,7 @@ class GpuCode:
             compiler_fingerprint(),
             repr(sorted(PassContext.current().config.items())),
             f"{self._settings.opt_level} {self.arch} {self._settings.fuse_multiply_add}",
+            str(self._settings.allow_tf32),
         )
 
     @cached_property

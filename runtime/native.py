@@ -75,6 +75,8 @@ class Settings:
     """For the processor."""
     mattr: str = ""
     """What code is not to use of the processor, as of `llvm_jit.machine_without`."""
+    allow_tf32: bool = False
+    """For a GPU."""
 
 
 class KernelTime(NamedTuple):

@@ -67,6 +67,11 @@ def argument_parser() -> argparse.ArgumentParser:
         help="products and sums of floats in kernels may round once; for cuda",
     )
     add(
+        "--allow-tf32",
+        action="store_true",
+        help="products of f32 by tensor cores, with 10 bits of the fraction; for cuda",
+    )
+    add(
         "--progress",
         action=argparse.BooleanOptionalAction,
         help="show a bar; default: on a terminal, and not in CI",
@@ -88,6 +93,8 @@ def main(arguments: Sequence[str]) -> None:
             "--no-fuse-multiply-add is for the target cuda; for llvm, schedule with "
             "tir-default-cpu-schedule{fuse_multiply_add=false} first"
         )
+    if options.allow_tf32:
+        raise UserError("--allow-tf32 is for the target cuda; leave it out")
     writer = WRITERS.get(output.suffix)
     if writer is None:
         raise UserError(
@@ -128,6 +135,7 @@ def _for_gpu(options: argparse.Namespace, output: Path) -> None:
                 options.opt_level,
                 progress=progress or no_progress,
                 fuse_multiply_add=options.fuse_multiply_add,
+                allow_tf32=options.allow_tf32,
             )
             return GpuCode(module, options.arch, settings)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, ModuleOp
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, i8, i32
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -24,8 +24,8 @@ _UNITS_SINCE = 80
 
 @dataclass(frozen=True)
 class ChannelsLast(CompilerPass):
-    """Summary: Lets convolutions of f16 and bf16 compute with channels last where GPUs
-        have matrix units, and what is between them.
+    """Summary: Lets convolutions of f16, bf16 and int8 compute with channels last where
+        GPUs have matrix units, and what is between them.
 
     TVM name: none (ours)
     Input form: any
@@ -48,14 +48,16 @@ class ChannelsLast(CompilerPass):
             relax.output %r : ...
 
         So neighbouring terms of a sum are next to each other in memory, and copied 16
-        bytes at a time. Where the number of channels is odd, and at least 3, data and
-        weights get channels of zeros up to a multiple of 4, so that 8 bytes are. Values
+        bytes at a time. Where the number of channels is odd, or of int8 no multiple of 4,
+        and at least 3, data and weights get channels of zeros up to a multiple of 4, so
+        that 8 bytes are, or 4. Values
         keep the layout that they are computed in, as relax-convert-layout has it. The
         rearranged weights are left to relax-fold-constant; those that are no constants
         are rearranged in each call. Time is linear in the size of the function.
     Leaves alone: everything where the target is not CUDA or names no `arch` of `sm_80` or
         later; what is outside of dataflow blocks; convolutions of other dtypes, in other
-        layouts than `NCHW` with `OIHW`, and of several groups but depthwise ones
+        layouts than `NCHW` with `OIHW`, and of several groups but depthwise ones of
+        floats; those of int8 with other results than int32
     Errors: a target that does not parse
     Attributes: read: none; created: none; removed: none
     Differs from TVM: TVM has no such pass; its ConvertLayout is told the layouts
@@ -78,7 +80,7 @@ class ChannelsLast(CompilerPass):
 
 
 _PIECE = 4
-"""Channels that are copied at once: 8 bytes, of the 4, 8 or 16 that can be."""
+"""Channels that are copied at once: of the 4, 8 or 16 bytes that can be, 8, or 4."""
 _LEAST_FILLED = 3
 """With fewer channels, more zeros than elements would be multiplied."""
 
@@ -86,7 +88,8 @@ _LEAST_FILLED = 3
 def _fill_channels(conv: relax.Conv2DOp) -> None:
     """Add channels of zeros to the data and the weights of a convolution.
 
-    An odd number of channels last is copied by 2 bytes, which asynchronous copies cannot.
+    An odd number of channels last is copied by 2 bytes, which asynchronous copies cannot;
+    of int8, 2 channels are.
     """
     if _layouts(conv) is None or conv.groups.value.data != 1:
         return
@@ -94,7 +97,8 @@ def _fill_channels(conv: relax.Conv2DOp) -> None:
     if weight is None or weight.shape is None or data is None or data.shape is None:
         return
     channels = weight.shape[1].value
-    if channels is None or channels % 2 == 0 or channels < _LEAST_FILLED:
+    step = _PIECE if data.dtype == i8 else 2
+    if channels is None or channels % step == 0 or channels < _LEAST_FILLED:
         return
     width = [0, 0, 0, -channels % _PIECE, 0, 0, 0, 0]
     for position, operand in enumerate((conv.data, conv.weight)):
@@ -113,11 +117,14 @@ def _layouts(op: Operation) -> Sequence[str] | None:
     if op.out_layout is not None and op.out_layout.data != "NCHW":
         return None
     data, weight = TensorInfo.of(op.data.type), TensorInfo.of(op.weight.type)
-    if data is None or not isinstance(data.dtype, Float16Type | BFloat16Type):
+    if data is None or data.dtype not in (f16, bf16, i8):
+        return None
+    result = TensorInfo.of(op.results[0].type)
+    if data.dtype == i8 and (result is None or result.dtype != i32):
         return None
     if op.groups.value.data == 1:
         return "NHWC", "OHWI"
-    if weight is None or weight.shape is None:
+    if weight is None or weight.shape is None or data.dtype == i8:
         return None
     outputs, inputs, *_ = weight.shape
     is_depthwise = inputs.value == 1 and outputs.value == op.groups.value.data

@@ -108,7 +108,9 @@ def _dispatched(name: str, target: str) -> ModulePass:
     return kind(target)
 
 
-def _gpu_schedules(target: str, fuse_multiply_add: bool) -> tuple[ModulePass, ...]:
+def _gpu_schedules(
+    target: str, *, fuse_multiply_add: bool, allow_tf32: bool
+) -> tuple[ModulePass, ...]:
     """What gives kernels of a GPU their threads."""
     from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
     from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -116,7 +118,7 @@ def _gpu_schedules(target: str, fuse_multiply_add: bool) -> tuple[ModulePass, ..
 
     return (
         InlineBlocks(),
-        GPUSchedule(target, fuse_multiply_add=fuse_multiply_add),
+        GPUSchedule(target, fuse_multiply_add=fuse_multiply_add, allow_tf32=allow_tf32),
         DefaultGPUSchedule(target),
     )
 
@@ -147,7 +149,8 @@ class DefaultPipeline(CompositePass):
         `pipeline`: `target`, the list of the target; `default_build`, the one without
         fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
         `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's, or
-        `arena`; `fuse_multiply_add`: that of tir-gpu-schedule, for `cuda` (true)
+        `arena`; `fuse_multiply_add` (true), `allow_tf32` (false): those of
+        tir-gpu-schedule, for `cuda`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
@@ -175,6 +178,7 @@ class DefaultPipeline(CompositePass):
     pipeline: str = "target"
     memory: str = "tokens"
     fuse_multiply_add: bool = True
+    allow_tf32: bool = False
 
     def passes(self) -> tuple[ModulePass, ...]:
         """The passes that run, in order.
@@ -194,7 +198,11 @@ class DefaultPipeline(CompositePass):
             found += _first_on_gpu(self.target)
         for row in rows:
             if row.name == "ApplyDefaultSchedule":
-                found += _gpu_schedules(self.target, self.fuse_multiply_add)
+                found += _gpu_schedules(
+                    self.target,
+                    fuse_multiply_add=self.fuse_multiply_add,
+                    allow_tf32=self.allow_tf32,
+                )
             elif row.name in _FOR_TARGET:
                 found.append(_dispatched(row.name, self.target))
             elif (each := row.find()) is StaticPlanBlockMemory:

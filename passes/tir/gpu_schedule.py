@@ -76,8 +76,8 @@ class GPUSchedule(CompilerPass):
         cores; they are fewer, down to 32, where there would be less than 108 blocks, and
         64 where extents are symbolic
         `tile_terms` (16): terms of a tile of a product that are copied at a time
-        `tensor_cores` (true): products of f16 and of bf16 are done by tensor cores,
-        where the target names a CUDA `arch` of `sm_80` or later
+        `tensor_cores` (true): products of f16, of bf16 and of integers of 8 bits are
+        done by tensor cores, where the target names a CUDA `arch` of `sm_80` or later
         `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
         chosen likewise
         `warpgroups` (true): products of f16 and of bf16 are done by warpgroups, where the
@@ -90,6 +90,9 @@ class GPUSchedule(CompilerPass):
         target names a CUDA `arch` of `sm_80` or later, else 1
         `fuse_multiply_add` (true): products without tensor cores round once per term;
         false rounds the product as well
+        `allow_tf32` (false): products of f32 are done by tensor cores as well, which
+        look at 10 of the 23 bits of the fraction of each operand, and leave the others
+        out
         `splits`: over how many blocks the terms of each tile of a product are split, or
         the next smaller divisor of its steps; the default is as many as fill 108
         multiprocessors, where extents are constant, blocks have 16 steps at least, and
@@ -141,7 +144,10 @@ class GPUSchedule(CompilerPass):
         Where a nest before them only puts zeros around images, and nobody else reads
         these, the copies write the zeros, and the nest is not done.
         Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
-        become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`. Where both
+        become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`, those of
+        integers of 8 bits that are summed in i32 likewise where the terms of both are
+        next to each other, and with `allow_tf32` those of f32, on tiles whose columns
+        are permuted in the indices. Where both
         operands are loads of neighbours, of 4 bytes at least, and there are several
         `stages`, the loop over tiles is annotated as a software pipeline with
         asynchronous copies (`matrix_units.py`).
@@ -192,6 +198,7 @@ class GPUSchedule(CompilerPass):
     warpgroup_tile: int = 256
     stages: int | None = None
     fuse_multiply_add: bool = True
+    allow_tf32: bool = False
     splits: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -239,6 +246,7 @@ class GPUSchedule(CompilerPass):
             self.warpgroup_tile,
             self._stages(target),
             self.fuse_multiply_add,
+            self.allow_tf32,
             self.splits,
         )
 
@@ -316,13 +324,13 @@ class _Function:
         transpose, reduction = match_transpose(first), match_combined(first)
         units = None
         if product is not None and device.has_matrix_units:
-            units = match_units(product)
+            units = match_units(product, allow_tf32=device.allow_tf32)
         if skinny is not None:
             schedule_skinny(code, skinny, device)
         elif units is not None and device.has_warpgroups and match_warpgroups(units):
             WarpgroupKernel(code, units, device).write()
-        elif units is not None:
-            UnitsKernel(code, units, device).write()
+        elif units is not None and (kernel := UnitsKernel(code, units, device)).fits:
+            kernel.write()
         elif product is not None:
             ThreadProduct(code, product, device).write()
         elif rows is not None:

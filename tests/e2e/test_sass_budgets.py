@@ -21,7 +21,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_estimate import estimate
 from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.load import load_module
-from xdsl_tvm.runtime.sass import KernelCode, find_program, machine_code
+from xdsl_tvm.runtime.sass import KernelCode, Loop, find_program, machine_code
 from xdsl_tvm.tools.cli import main
 from xdsl_tvm.tools.estimate import block_sizes
 from xdsl_tvm.tvmscript import parse
@@ -91,15 +91,15 @@ def test_softmax_of_threads(arch: str) -> None:
 PRODUCT = """
 @T.prim_func
 def main(A: T.Buffer((4096, 4096), "{dtype}"), B: T.Buffer((4096, 4096), "{dtype}"),
-         C: T.Buffer((4096, 4096), "float32")):
+         C: T.Buffer((4096, 4096), "{acc}")):
     T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
     for i, j, t in T.grid(4096, 4096, 4096):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, t])
             with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + T.Cast("float32", A[vi, vk]) * T.Cast(
-                "float32", B[vk, vj])
+                C[vi, vj] = T.Cast("{acc}", 0)
+            C[vi, vj] = C[vi, vj] + T.Cast("{acc}", A[vi, vk]) * T.Cast(
+                "{acc}", B[{at}])
 """
 MODEL = """
 @I.ir_module
@@ -129,9 +129,12 @@ def kernel_and_threads(module: ModuleOp, arch: str) -> tuple[KernelCode, int]:
     return found, block_sizes(text)[found.name]
 
 
-def scheduled_product(dtype: str, arch: str) -> KernelCode:
-    module = parse(PRODUCT.format(dtype=dtype))
-    GPUSchedule(f"cuda -arch={arch}").apply(new_context(), module)
+def scheduled_product(
+    dtype: str, arch: str, *, turned: bool = False, tf32: bool = False
+) -> KernelCode:
+    acc, at = "int32" if dtype == "int8" else "float32", "vj, vk" if turned else "vk, vj"
+    module = parse(PRODUCT.format(dtype=dtype, acc=acc, at=at))
+    GPUSchedule(f"cuda -arch={arch}", allow_tf32=tf32).apply(new_context(), module)
     return only_kernel(module, arch)
 
 
@@ -176,6 +179,43 @@ def test_scheduled_product_of_tensor_cores(arch: str) -> None:
     assert found.registers <= 255
 
 
+def loads(loop: Loop) -> int:
+    """Loads from shared memory, but for those that are none, which ptxas writes."""
+    return sum(
+        each.opcode.startswith("LDS") and each.predicate != "@!PT"
+        for each in loop.instructions
+    )
+
+
+@pytest.mark.skipif(not MANY, reason="one product is assembled in the ordinary run")
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.parametrize(
+    ("dtype", "turned", "product"),
+    [
+        ("int8", True, "IMMA.16832.S8.S8"),
+        ("float32", True, "HMMA.1688.F32.TF32"),
+        ("float32", False, "HMMA.1688.F32.TF32"),
+    ],
+)
+def test_scheduled_product_of_other_types(
+    dtype: str, turned: bool, product: str, arch: str
+) -> None:
+    """A step of 64 bytes of terms has as many products and copies as one of f16.
+
+    Words of B by terms are loaded one by one: two for each of 16 products.
+    """
+    found = scheduled_product(dtype, arch, turned=turned, tf32=True)
+    loop = found.hottest_loop(product)
+    assert loop is not None
+    words = loads(loop) - loop.count("LDSM")
+    names = product, "LDSM", "LDGSTS.E.BYPASS.128", "BAR"
+    counts = [loop.count(name) for name in names]
+    assert counts == [64, 16 if turned else 8, 8, 1]
+    assert words == (0 if turned else 32)
+    assert len(loop.instructions) - sum(counts) - words <= (51 if turned else 61)
+    assert found.registers <= 255
+
+
 @pytest.mark.skipif(not MANY, reason="one product is assembled in the ordinary run")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_scheduled_product_of_threads(arch: str) -> None:
@@ -183,7 +223,8 @@ def test_scheduled_product_of_threads(arch: str) -> None:
     loop = scheduled_product("float32", arch).hottest_loop("FFMA")
     assert loop is not None
     assert loop.count("FFMA") >= 0.88 * len(loop.instructions)
-    assert loop.count("LDS.128") == loop.count("LDS") == 16
+    # ptxas may unroll the loop over the terms of a tile.
+    assert 16 * loop.count("LDS.128") == 16 * loads(loop) == loop.count("FFMA")
 
 
 ATTENTION = """

@@ -50,7 +50,7 @@ def threads_of(target: Target, func: tir.FuncOp) -> int:
 
 
 _UNITS_SINCE = 80
-"""The compute capability from which on `ptx_mma` of 16 terms exists."""
+"""The compute capability from which on `ptx_mma` of 32 bytes of terms exists."""
 
 
 def has_warpgroups(target: Target) -> bool:
@@ -61,7 +61,7 @@ def has_warpgroups(target: Target) -> bool:
 
 
 def has_matrix_units(target: Target) -> bool:
-    """Whether a target is a CUDA GPU whose products of f16 and bf16 sum in f32."""
+    """Whether a target is a CUDA GPU with `ptx_mma` of 32 bytes of terms."""
     return cuda_capability(target) >= _UNITS_SINCE
 
 
@@ -82,7 +82,7 @@ class Device:
     tile_terms: int = 16
     """Terms of a tile of a product that are in shared memory at a time."""
     has_matrix_units: bool = False
-    """Whether products of narrow floats are done by `ptx_mma`."""
+    """Whether products of narrow floats and of bytes are done by `ptx_mma`."""
     units_tile: int = 128
     """The most rows and columns of a tile of a product on matrix units."""
     has_warpgroups: bool = False
@@ -93,6 +93,8 @@ class Device:
     """How many tiles of an operand are in shared memory; 1 if copies are waited for."""
     fuse_multiply_add: bool = True
     """Whether the product in `a * b + c` may stay unrounded."""
+    allow_tf32: bool = False
+    """Whether matrix units multiply f32 with 10 bits of the fraction."""
     splits: int | None = None
     """Over how many blocks terms of products are split; None for as fill the device."""
 

@@ -1,10 +1,12 @@
-"""The GPU schedule of contractions of f16 and bf16 on matrix units.
+"""The GPU schedule of contractions of f16, bf16, bytes, and f32 as tf32 on matrix units.
 
 A block of warps computes a tile of the result, each warp a part of it, by `ptx_mma` of 16
-rows, 8 columns and 16 terms. Tiles of the operands are in shared memory as they are in
-memory, with their columns permuted, so that `ptx_ldmatrix` has no bank conflicts, and
-transposes where it has to. Where copies are asynchronous, they are a software pipeline
-whose product comes first in a step, so that one barrier a step is enough (docs/cuda.md).
+rows, 8 columns and 32 bytes of terms. Tiles of the operands are in shared memory as they
+are in memory, with their columns permuted, so that `ptx_ldmatrix` has no bank conflicts,
+and transposes elements of 16 bits where it has to. Words of f32 are loaded one by one
+there, and bytes have to be next to each other along the terms. Where copies are
+asynchronous, they are a software pipeline whose product comes first in a step, so that
+one barrier a step is enough (docs/cuda.md).
 """
 
 from __future__ import annotations
@@ -14,28 +16,24 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Final
 
-from xdsl.dialects.builtin import (
-    BFloat16Type,
-    Float16Type,
-    StringAttr,
-    f32,
-)
+from xdsl.dialects.builtin import StringAttr, f32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.arith.expr import Call, Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
     COLUMNS,
-    FRAGMENT,
+    FORMATS,
     ROWS,
     SUMS,
-    TERMS,
+    ProductFormat,
     add_product,
     load_fragment,
+    load_words,
 )
 
 _PAIR = 16
@@ -43,27 +41,36 @@ _PAIR = 16
 _LEAST_TILE: Final = 32
 """Smaller tiles are read too often."""
 _PERMUTED: Final = 32
-"""A tile is permuted if its rows are a multiple of so many elements."""
-_ASYNC_BYTES: Final = 4
-"""The least that an asynchronous copy copies."""
-_WORD: Final = 2
+"""A tile of 16 bits is permuted if its rows are a multiple of so many elements."""
+_TERMS_BYTES: Final = 64
+"""Terms of a tile that are in shared memory at a time."""
+_PIECES: Final = 8
+"""Pieces of 16 bytes that all banks of shared memory hold."""
+_RESULTS: Final = 2
 """Results of a lane next to each other."""
+_WORD_BYTES: Final = 4
 
 
-def match_units(found: Contraction) -> Contraction | None:
-    """The contraction with the operands of matrix units, before they are widened."""
-    a, b = _narrow(found.a), _narrow(found.b)
-    if a.type != b.type or not isinstance(a.type, Float16Type | BFloat16Type):
-        return None
+def match_units(found: Contraction, *, allow_tf32: bool) -> Contraction | None:
+    """The contraction with the operands of matrix units, before they are widened.
+
+    With `allow_tf32` the operands may be f32, of which 10 bits of the fraction count.
+    """
     dtype = found.reduction.dtype
-    return replace(found, a=a, b=b) if dtype in (f32, a.type) else None
+    wide = f32 if tir.is_float(dtype) else dtype
+    a, b = _narrow(found.a, wide), _narrow(found.b, wide)
+    form = FORMATS.get(a.type)
+    if a.type == b.type and form is not None and a.type != f32:
+        return replace(found, a=a, b=b) if dtype in (form.sums, a.type) else None
+    is_word = found.a.type == found.b.type == dtype == f32
+    return found if is_word and allow_tf32 else None
 
 
-def _narrow(value: SSAValue) -> SSAValue:
-    """The value that is widened to f32, which has the product of two of them exactly."""
+def _narrow(value: SSAValue, wide: Attribute) -> SSAValue:
+    """The value that is widened to a type, which has the product of two exactly."""
     while isinstance(value.owner, tir.CastOp):
         source = value.owner.value
-        if value.type not in (f32, source.type):
+        if value.type not in (wide, source.type):
             break
         value = source
     return value
@@ -106,9 +113,20 @@ class UnitsKernel(ProductKernel):
     def _most(self) -> int:
         return self.tile_within(self.device.units_tile, _LEAST_TILE)
 
+    @cached_property
+    def format(self) -> ProductFormat:
+        """The products that the tile is made of."""
+        return FORMATS[self.found.a.type]
+
+    @property
+    def fits(self) -> bool:
+        """Whether terms of bytes are next to each other, as a product needs them."""
+        is_byte = self.format.size == 1
+        return not is_byte or all(operand.along_terms for operand in self.operands)
+
     @property
     def depth(self) -> int:
-        return _PERMUTED
+        return _TERMS_BYTES // self.format.size
 
     @property
     def warp_rows(self) -> int:
@@ -147,11 +165,46 @@ class UnitsKernel(ProductKernel):
         return [self.own_rows * self.own_columns * SUMS]
 
     def layout(self, name: str) -> dict[str, Attribute] | None:
-        """Columns are permuted, unless rows are too short for that."""
+        """Columns of 16 bits are permuted by a pass, unless rows are too short for that.
+
+        Others are where `place_in_tile` has them.
+        """
         rows = (self.tile_shape(operand)[1] for operand in self.operands)
-        if any(row % _PERMUTED for row in rows):
+        if self._permutes_itself or any(row % _PERMUTED for row in rows):
             return None
         return {"permuted_layout": StringAttr(name)}
+
+    @property
+    def _permutes_itself(self) -> bool:
+        return self.format.size != 2
+
+    def place_in_tile(
+        self, operand: Operand, line: Expr, term: Expr, lane: Expr
+    ) -> tuple[Expr, Expr]:
+        row, column = super().place_in_tile(operand, line, term, self.number(0))
+        if self._permutes_itself:
+            column = self._permuted(operand, row, column)
+        return row, smart.add(column, lane)
+
+    def _permuted(self, operand: Operand, row: Expr, column: Expr) -> Expr:
+        """The column of a tile in which a row has a column, in pieces of 16 bytes.
+
+        The rows of a matrix, or the words that the lanes of a warp load, are then in
+        different banks.
+        """
+        number, size = self.number, self.format.piece
+        width = self.tile_shape(operand)[1] // size
+        if operand.along_terms:
+            key = smart.floordiv(row, number(_PIECES // width))
+            key = smart.floormod(key, number(width))
+        elif width >= _PIECES:
+            key = smart.mul(smart.floormod(row, number(4)), number(2))
+        else:
+            return column
+        piece = smart.floordiv(column, number(size))
+        piece = Call("bitwise_xor", [piece, key], piece.dtype)
+        rest = smart.floormod(column, number(size))
+        return smart.add(smart.mul(piece, number(size)), rest)
 
     # ---- products ----
 
@@ -160,19 +213,17 @@ class UnitsKernel(ProductKernel):
         code, number = self.code, self.number
         left, right = self.operands
         dtype = left.value.type
-        pairs = self.own_columns // 2
-        with code.unrolled("t", number(self.depth // TERMS)) as step:
-            term = smart.mul(step, number(TERMS))
-            rows = code.alloc("a", [self.own_rows * FRAGMENT], dtype, "local")
-            columns = code.alloc("b", [pairs * FRAGMENT], dtype, "local")
+        pairs, size, terms = self.own_columns // 2, self.format.piece, self.format.terms
+        with code.unrolled("t", number(self.depth // terms)) as step:
+            term = smart.mul(step, number(terms))
+            rows = code.alloc("a", [self.own_rows * size], dtype, "local")
+            columns = code.alloc("b", [pairs * size], dtype, "local")
             with code.unrolled("i", number(self.own_rows)) as i:
                 row = smart.add(self.warp_row, smart.mul(i, number(ROWS)))
-                self._load(rows, smart.mul(i, number(FRAGMENT)), a, left, row, term)
+                self._load(rows, smart.mul(i, number(size)), a, left, row, term)
             with code.unrolled("j", number(pairs)) as j:
                 column = smart.add(self.warp_column, smart.mul(j, number(_PAIR)))
-                self._load(
-                    columns, smart.mul(j, number(FRAGMENT)), b, right, column, term
-                )
+                self._load(columns, smart.mul(j, number(size)), b, right, column, term)
             with (
                 code.unrolled("i", number(self.own_rows)) as i,
                 code.unrolled("j", number(self.own_columns)) as j,
@@ -188,24 +239,29 @@ class UnitsKernel(ProductKernel):
         line: Expr,
         term: Expr,
     ) -> None:
-        """Load 16 lines of 16 terms of a tile."""
+        """Load 16 lines of 32 bytes of terms of a tile."""
+
+        def permuted(row: Expr, column: Expr) -> Expr:
+            return self._permuted(operand, row, column)
+
+        places = fragment, offset, tile, self.column, line, term
+        if self.format.size == _WORD_BYTES and not operand.along_terms:
+            load_words(self.code, *places, is_a=operand.is_a, permuted=permuted)
+            return
         load_fragment(
             self.code,
-            fragment,
-            offset,
-            tile,
-            self.column,
-            line,
-            term,
+            *places,
             is_a=operand.is_a,
             along_terms=operand.along_terms,
+            permuted=permuted if self._permutes_itself else None,
         )
 
     def _multiply_one(self, a: SSAValue, b: SSAValue, i: Expr, j: Expr) -> None:
         """One product, added to its sums."""
         number = self.number
         which = smart.add(smart.mul(i, number(self.own_columns)), j)
-        at_a, at_b = smart.mul(i, number(FRAGMENT)), smart.mul(j, number(FRAGMENT // 2))
+        size = self.format.piece
+        at_a, at_b = smart.mul(i, number(size)), smart.mul(j, number(size // 2))
         at_sums = smart.mul(which, number(SUMS))
         add_product(self.code, a, at_a, b, at_b, self.sums, at_sums)
 
@@ -215,17 +271,17 @@ class UnitsKernel(ProductKernel):
         """Store what the lanes of a warp have: two neighbours of a row, and 8 below."""
         code, number = self.code, self.number
         quarter = smart.floordiv(self.column, number(4))
-        pair = smart.mul(smart.floormod(self.column, number(4)), number(_WORD))
+        pair = smart.mul(smart.floormod(self.column, number(4)), number(_RESULTS))
         lanes = self._stored_lanes()
         with (
             code.unrolled("i", number(self.own_rows)) as i,
             code.unrolled("j", number(self.own_columns)) as j,
             code.unrolled("h", number(2)) as half,
-            code.unrolled("e", number(_WORD // lanes)) as e,
+            code.unrolled("e", number(_RESULTS // lanes)) as e,
         ):
             which = smart.add(smart.mul(i, number(self.own_columns)), j)
             at = smart.mul(which, number(SUMS))
-            at = smart.add(smart.add(at, smart.mul(half, number(_WORD))), e)
+            at = smart.add(smart.add(at, smart.mul(half, number(_RESULTS))), e)
             line = smart.add(self.warp_row, smart.mul(i, number(ROWS)))
             line = smart.add(smart.add(line, smart.mul(half, number(8))), quarter)
             place = smart.add(self.warp_column, smart.mul(j, number(COLUMNS)))
@@ -234,4 +290,4 @@ class UnitsKernel(ProductKernel):
     def _stored_lanes(self) -> int:
         """How many neighbours of the result a lane stores at once."""
         axis = self.found.columns[-1]
-        return _WORD if axis.size is not None and axis.size % _WORD == 0 else 1
+        return _RESULTS if axis.size is not None and axis.size % _RESULTS == 0 else 1

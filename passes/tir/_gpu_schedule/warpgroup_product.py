@@ -17,7 +17,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from xdsl.dialects.builtin import BFloat16Type, i32
+from xdsl.dialects.builtin import BFloat16Type, bf16, f16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -151,7 +151,7 @@ def _kind(found: Contraction, lines: Sequence[Axis], axis: Axis) -> str:
 def match_warpgroups(found: Contraction) -> Contraction | None:
     """A product of narrow floats that warpgroups do: A `[…, rows, terms]` in memory, B
     `[…, columns, terms]` or `[…, terms, columns]`."""
-    if found.padding is not None:
+    if found.padding is not None or found.a.type not in (f16, bf16):
         return None
     least = (_LEAST, _LEAST, TERMS + 1)
     for axes, most in zip((found.rows, found.columns, found.terms), least, strict=True):

@@ -41,6 +41,21 @@ relax.func @left_alone(%x: !image, %w: tensor<4x2x1x1xf16>, %s: !single, %u: ten
   relax.return %t : !relax.tuple<!image, !single>
 }
 
+// Integers of 8 bits that are summed in 32; 6 channels become 8, and 8 bits stay.
+// CHECK-LABEL: relax.func @bytes
+// CHECK: relax.nn.pad %x width [0, 0, 0, 2, 0, 0, 0, 0]
+// CHECK: relax.nn.conv2d {{.*}} layout "NHWC" kernel "OHWI" {{.*}} -> tensor<1x5x5x4xi32>
+// CHECK: relax.nn.conv2d {{.*}} layout "NCHW" kernel "OIHW"
+relax.func @bytes(%x: tensor<1x6x6x6xi8>, %w: tensor<4x6x2x2xi8>) -> !relax.tuple<tensor<1x4x5x5xi32>, tensor<1x4x5x5xi8>> attributes {global_symbol = "bytes"} {
+  %y, %z = relax.dataflow -> (tensor<1x4x5x5xi32>, tensor<1x4x5x5xi8>) {
+    %a = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x6x6x6xi8>, tensor<4x6x2x2xi8>) -> tensor<1x4x5x5xi32>
+    %b = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<1x6x6x6xi8>, tensor<4x6x2x2xi8>) -> tensor<1x4x5x5xi8>
+    relax.output %a, %b : tensor<1x4x5x5xi32>, tensor<1x4x5x5xi8>
+  }
+  %t = relax.tuple(%y, %z) : tensor<1x4x5x5xi32>, tensor<1x4x5x5xi8>
+  relax.return %t : !relax.tuple<tensor<1x4x5x5xi32>, tensor<1x4x5x5xi8>>
+}
+
 // Three channels become four; one channel does not.
 // CHECK-LABEL: relax.func @stem
 // CHECK: %[[P:.*]] = relax.nn.pad %x width [0, 0, 0, 1, 0, 0, 0, 0] mode "constant" value 0.000000e+00 : (tensor<1x3x6x6xf16>) -> tensor<1x4x6x6xf16>

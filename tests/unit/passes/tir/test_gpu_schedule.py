@@ -624,14 +624,23 @@ def test_convolution() -> None:
 
 # ---- products on tensor cores ----
 
-UNITS = GPUSchedule("cuda -arch=sm_80", tensor_cores=True, tensor_core_tile=32)
+UNITS = GPUSchedule("cuda -arch=sm_80", tensor_core_tile=32)
+WITH_TF32 = replace(UNITS, allow_tf32=True)
 ON_UNITS = (
     ("float16", (40, 24, 72), True, True),
     ("bfloat16", (24, 40, 72), False, True),
     ("float16", (17, 19, 21), True, False),
     ("float16", ("m", "n", "k"), False, False),
+    ("float32", (16, 24, 40), False, True),
+    ("int8", (24, 16, 136), True, True),
 )
 MORE_ON_UNITS = (
+    ("float32", ("m", "n", "k"), False, False),
+    ("float32", (40, 24, 72), True, True),
+    ("float32", (17, 19, 21), True, False),
+    ("int8", ("m", "n", "k"), True, False),
+    ("int8", (40, 37, 200), True, True),
+    ("int8", (17, 19, 70), True, False),
     ("float16", (40, 24, 104), True, True),
     ("bfloat16", (33, 40, 72), False, True),
     ("bfloat16", (64, 34, 34), True, False),
@@ -647,6 +656,14 @@ MORE_ON_UNITS = (
 )
 
 
+def tf32(numbers: Array) -> Array:
+    """What tensor cores look at: of f32, all but the low 13 bits."""
+    if numbers.dtype != np.float32:
+        return numbers
+    bits = np.ascontiguousarray(numbers).view(np.uint32)
+    return (bits & np.uint32(0xFFFFE000)).view(np.float32)
+
+
 @pytest.mark.parametrize(
     ("dtype", "sizes", "turned", "copied"),
     [*ON_UNITS, *(MORE_ON_UNITS if MANY else ())],
@@ -655,19 +672,22 @@ def test_product_on_units(
     dtype: str, sizes: tuple[Any, Any, Any], turned: bool, copied: bool
 ) -> None:
     """With copies that are waited for, and with asynchronous ones."""
-    m, n, k = (given if isinstance(given, int) else 37 for given in sizes)
+    extents = {"m": 20, "n": 37, "k": 37}
+    m, n, k = (each if isinstance(each, int) else extents[each] for each in sizes)
     a, b = numbers(dtype, m, k), numbers(dtype, *((n, k) if turned else (k, n)))
-    d = numbers(dtype, n)
-    exact = a.astype("f8") @ (b.T if turned else b).astype("f8") + d.astype("f8")
-    result = np.maximum(exact, 0).astype(a.dtype)
+    acc = numpy_type("int32" if dtype == "int8" else dtype)
+    d = numbers(acc.name, n)
+    left, right = tf32(a).astype("f8"), tf32(b.T if turned else b).astype("f8")
+    result = np.maximum(left @ right + d.astype("f8"), 0).astype(acc)
     text = product(*sizes, dtype, turned=turned, after=True)
     with PassContext(config={"tir.use_async_copy": copied}):
-        made = str(scheduled(text, UNITS))
+        made = str(scheduled(text, WITH_TF32))
         assert '"ptx_mma"' in made
         assert '"ptx_ldmatrix"' in made
-        assert ("software_pipeline_stage" in made) == (copied and k > 32)
+        depth = 64 // a.itemsize
+        assert ("software_pipeline_stage" in made) == (copied and k > depth)
         count = 2 if sizes[2] == "k" else 1
-        check(text, [a, b, d], [result], 2 * DTYPES[dtype], count, UNITS)
+        check(text, [a, b, d], [result], 2 * DTYPES[dtype], count, WITH_TF32)
 
 
 def test_stages_are_an_option_or_follow_from_the_context() -> None:
