@@ -15,8 +15,10 @@ and in that of the warps that multiply, of which a lane each arrives,
     ptx_wgmma_wait_group(g)
     ptx_arrive_barrier(empty + (s - g) % S)
 
-A stage is full when all its bytes are there, and empty when all warps have waited for the
-products that read it, so that no copy meets a product, whatever the threads' speed.
+Either loop may be in another one, of tiles one after the other; `s` is then the number
+of the step among those of all tiles. A stage is full when all its bytes are there, and
+empty when all warps have waited for the products that read it, so that no copy meets a
+product, whatever the threads' speed.
 """
 
 from __future__ import annotations
@@ -84,6 +86,14 @@ def _conjuncts(condition: Expr) -> Iterator[Expr]:
             yield from _conjuncts(operand)
     else:
         yield condition
+
+
+def _loop_around(loop: tir.ForOp) -> tir.ForOp | None:
+    """The loop that a loop is in, without conditions between the two."""
+    parent = loop.parent_op()
+    while isinstance(parent, tir.ScopeOp | tir.AttrOp):
+        parent = parent.parent_op()
+    return parent if isinstance(parent, tir.ForOp) else None
 
 
 def _name(op: Operation) -> str:
@@ -249,10 +259,18 @@ class _Ring:
         return self._walker.tree(op.args[position_of(op, name)])
 
     def _step(self, loop: tir.ForOp | None, dtype: Attribute) -> Expr | None:
-        """The variable of a loop that counts from 0."""
+        """The number of an iteration of a loop, from 0, that may be in another one."""
         if loop is None or tir.constant_value(loop.min) != 0:
             return None
-        return smart.cast(dtype, Value(loop.loop_var))
+        step = smart.cast(dtype, Value(loop.loop_var))
+        around = _loop_around(loop)
+        if around is None:
+            return step
+        extent = tir.constant_value(loop.extent)
+        if extent is None or tir.constant_value(around.min) != 0:
+            return None
+        before = smart.cast(dtype, Value(around.loop_var))
+        return smart.add(smart.mul(before, smart.const(int(extent), dtype)), step)
 
     def _stage(self, step: Expr, ahead: int = 0) -> Expr:
         """The stage of a step, or of one `ahead` of it."""
@@ -507,7 +525,9 @@ class _Ring:
     def _is_private(self) -> bool:
         """Whether nothing else accesses the memory, and the loops run once."""
         for loop in (self._producer, self._consumer):
-            parent = None if loop is None else loop.parent_op()
+            # A loop of one tile after the other counts the steps of all.
+            around = None if loop is None else _loop_around(loop) or loop
+            parent = None if around is None else around.parent_op()
             while parent is not None and parent is not self.launch:
                 if isinstance(parent, tir.ForOp | tir.WhileOp):
                     return False

@@ -97,6 +97,7 @@ class GPUSchedule(CompilerPass):
         the next smaller divisor of its steps; the default is as many as fill 108
         multiprocessors, where extents are constant, blocks have 16 steps at least, and
         matrices of skinny products are of 4 MiB at least
+        `multiprocessors` (132): those of the GPU, where products are done by warpgroups
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -156,7 +157,10 @@ class GPUSchedule(CompilerPass):
         buffers, A `[…, rows, terms]`, B `[…, columns, terms]` or `[…, terms, columns]`,
         whose rows are a multiple of 16 bytes. Tiles are of 64 or 128 rows and 64, 128 or
         256 columns, those that take the least time by a model of what a tile multiplies
-        and loads (`warpgroup_product.py`).
+        and loads. Where more tiles than blocks run at a time are a multiple of these, and
+        the blocks a part of the tiles that share operands, or the other way round, each
+        block has several tiles, and copies for the next one while it stores results
+        (`warpgroup_product.py`).
         Products with few tiles have their terms split over several blocks, whose sums a
         second kernel adds in a fixed order, from memory of the function
         (`split_terms.py`).
@@ -171,8 +175,8 @@ class GPUSchedule(CompilerPass):
         are none of the above, for which tir-default-gpu-schedule is to follow. Buffers of
         different parameters are taken not to overlap.
     Errors: `threads`, `vector_bytes`, `tile`, `tile_terms` or `tensor_core_tile` that is
-        no power of two; `stages` or `splits` below 1; a target that does not parse, or
-        states no `max_num_threads`
+        no power of two; `stages`, `splits` or `multiprocessors` below 1; a target that
+        does not parse, or states no `max_num_threads`
     Attributes: read: `target` and `tir.is_scheduled` of functions; created:
         `permuted_layout` of blocks, `pragma_unroll_explicit`, `software_pipeline_stage`,
         `software_pipeline_order` and `software_pipeline_async_stages` of loops; removed:
@@ -200,9 +204,10 @@ class GPUSchedule(CompilerPass):
     fuse_multiply_add: bool = True
     allow_tf32: bool = False
     splits: int | None = None
+    multiprocessors: int = 132
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for name in ("stages", "splits"):
+        for name in ("stages", "splits", "multiprocessors"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise PassFailedException(
@@ -248,6 +253,7 @@ class GPUSchedule(CompilerPass):
             self.fuse_multiply_add,
             self.allow_tf32,
             self.splits,
+            self.multiprocessors,
         )
 
 

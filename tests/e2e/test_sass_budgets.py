@@ -152,6 +152,8 @@ def test_scheduled_product_of_warpgroups() -> None:
     waits = [each.operands for each in loop.instructions if "DEPBAR" in each.opcode]
     assert waits == ["gsb0, 0x1"]
     assert len(loop.instructions) <= 80
+    # Each of 128 blocks has four tiles.
+    assert loop.depth == 2
     # A of 128 rows, and 4 boxes of B by 64 columns.
     assert found.count("UTMALDG") % 5 == 0
     assert found.count("LDS") == found.count("LDSM") == 0

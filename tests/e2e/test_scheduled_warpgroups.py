@@ -9,6 +9,7 @@ import pytest
 from support.gpu_schedules import MANY, kernel_passes
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -66,16 +67,36 @@ MORE = (
     {"m": 64, "n": 64, "k": 128, "by_columns": True},
     {"m": 65, "n": 64, "k": 72, "by_columns": True, "batch": 3},
     {"m": 128, "n": 136, "k": 328, "by_columns": False, "weights": True, "batch": 2},
+    {"m": 64, "n": 256, "k": 72, "by_columns": True},
 )
+
+
+def is_wave(loop: tir.ForOp) -> bool:
+    """Whether a loop is that of the tiles of a block."""
+    inner = loop.body.block.ops
+    return any(isinstance(op, tir.ForOp) and _holds_wait(op) for op in inner)
+
+
+def _holds_wait(loop: tir.ForOp) -> bool:
+    ops = loop.body.block.ops
+    calls = [op.callee.data for op in ops if isinstance(op, tir.CallOp)]
+    return "ptx_wait_barrier" in calls
 
 
 @pytest.mark.parametrize("case", [*CASES, *(MORE if MANY else ())])
 def test_scheduled_products(case: dict[str, Any]) -> None:
-    """Full and ragged tiles, fewer and more steps than stages, batches: no races."""
+    """Full and ragged tiles, fewer and more steps than stages, batches: no races.
+
+    One multiprocessor has three blocks at a time: four tiles are two of two blocks.
+    """
     module = product(**case)
-    GPUSchedule(TARGET, warpgroup_tile=64).apply(new_context(), module)
+    schedule = GPUSchedule(TARGET, warpgroup_tile=64, multiprocessors=1)
+    schedule.apply(new_context(), module)
     assert '"ptx_wgmma_mma_async"' in str(module)
     batch, m, n, k = (case.get(name, 1) for name in ("batch", "m", "n", "k"))
+    tiles = batch * -(-m // 64) * -(-n // 64)
+    waves = [op for op in module.walk() if isinstance(op, tir.ForOp) and is_wave(op)]
+    assert [tir.constant_value(op.extent) for op in waves] == [2, 2] * (tiles == 4)
     shape = (n, k) if case["by_columns"] else (k, n)
     shape = shape if case.get("weights") else (batch, *shape)
     a, b = operands([(batch, m, k), shape])

@@ -195,6 +195,40 @@ def test_a_ring() -> None:
     VerifyThreadSync().apply(new_context(), RingProduct(k=256).module())
 
 
+NESTED = {
+    "for s in range(3):": "for w, s in T.grid(2, 3):",
+    "s % 2": "(w * 3 + s) % 2",
+    "s // 2": "(w * 3 + s) // 2",
+}
+FULL = "T.ptx_wait_barrier((w * 3 + s) % 2, (w * 3 + s) // 2 % 2)"
+
+
+def test_a_ring_of_several_tiles() -> None:
+    """Steps go on in the ring; here the second tile is the first one again."""
+    module = RingProduct(k=192, faults=NESTED).module()
+    VerifyThreadSync().apply(new_context(), module)
+    a, b, c = RingProduct(k=192).arguments()
+    interpret(module)["product"](a, b, c)
+    exact = 2 * RingProduct(k=192).expected(a, b)
+    np.testing.assert_allclose(c, exact, 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"((w * 3 + s) // 2 + 1) % 2": "(s // 2 + 1) % 2"},
+        {FULL: FULL.replace("w * 3", "w * 4")},
+        {FULL: "T.ptx_wait_barrier(s % 2, s // 2 % 2)"},
+        {"for w, s in T.grid(2, 3):": "for u, w, s in T.grid(2, 2, 3):"},
+        {"T.ptx_arrive_barrier(2 + (w * 3 + s) % 2)": "T.ptx_arrive_barrier(2 + s % 2)"},
+    ],
+)
+def test_rings_of_several_tiles_that_are_none(changes: dict[str, str]) -> None:
+    module = RingProduct(k=192, faults={**NESTED, **changes}).module()
+    with pytest.raises(PassFailedException, match=r"may (?:access|store) one element"):
+        VerifyThreadSync().apply(new_context(), module)
+
+
 def test_groups_in_flight() -> None:
     """A stage may be released a step later, when its group is waited for."""
     wait = "            T.ptx_wgmma_wait_group(0)\n"

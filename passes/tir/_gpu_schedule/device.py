@@ -97,6 +97,8 @@ class Device:
     """Whether matrix units multiply f32 with 10 bits of the fraction."""
     splits: int | None = None
     """Over how many blocks terms of products are split; None for as fill the device."""
+    multiprocessors: int = 132
+    """How many there are where products are done by warpgroups; an H100 has 132."""
 
     def lanes(self, nests: Sequence[Nest], axis: Axis) -> int:
         """How many neighbours along an axis a thread accesses at once.

@@ -228,13 +228,17 @@ class ProductKernel(ABC):
         ):
             *before, row, column, near, self.split = split_index(block, extents)
             row = smart.add(smart.mul(row, smart.const(group, row.dtype)), near)
-            self.batch = points(found.batch, before)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
-            self.first_row = self._corner(row, self.tile_rows)
-            self.first_column = self._corner(column, self.tile_columns)
+            self.place_tile(before, row, column)
             self.write_tile()
         if self.partial is not None:
             self.partial.write_kernel()
+
+    def place_tile(self, batch: Sequence[Expr], row: Expr, column: Expr) -> None:
+        """Have the tile be one of a batch, in a row and a column of tiles."""
+        self.batch = points(self.found.batch, batch)
+        self.first_row = self._corner(row, self.tile_rows)
+        self.first_column = self._corner(column, self.tile_columns)
 
     def rows_together(self, rows: Expr) -> int:
         """A divisor of the rows of tiles: of so many, a column comes before the next."""

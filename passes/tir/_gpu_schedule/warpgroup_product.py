@@ -4,14 +4,17 @@ A block has a warpgroup of which one thread copies tiles of both operands, by te
 copies into a ring of stages, and one or two warpgroups that multiply 64 rows each of what
 is there, by `ptx_wgmma_mma_async` with the sums in registers. Counting barriers say when
 a stage is full and when it is empty; one group of products is in flight while the next
-one is begun. Tensor copies fill with zeros what is outside of an operand, so that nobody
-asks where terms, rows or columns end, but for the stores of results.
+one is begun. Where there are many tiles, a block has several of them, one after the
+other, whose steps go on in the ring: the next tile is copied while the results of one are
+stored. Tensor copies fill with zeros what is outside of an operand, so that nobody asks
+where terms, rows or columns end, but for the stores of results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -23,10 +26,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
+from xdsl_tvm.passes.tir._gpu_schedule.device import WARP, ceildiv, kernel
 from xdsl_tvm.passes.tir._gpu_schedule.product import ProductKernel, loaded_value
+from xdsl_tvm.passes.tir._gpu_schedule.split_terms import block_name
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis
-from xdsl_tvm.passes.tir._schedule.axes import product_of
+from xdsl_tvm.passes.tir._schedule.axes import product_of, split_index
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 
 TERMS: Final = 64
@@ -47,7 +51,10 @@ _SWIZZLE: Final = 128
 _STAGES: Final = 4
 _ROW_TILES: Final = (64, 128)
 _COLUMN_TILES: Final = (64, 128, 256)
-_MULTIPROCESSORS: Final = 132
+_SHARED_BYTES: Final = 227 << 10
+_REGISTERS: Final = 1 << 16
+_MORE_REGISTERS: Final = 48
+"""What a thread has besides its sums."""
 _UNITS: Final = 2048
 """Products of two numbers that the tensor cores of a multiprocessor do in a cycle."""
 _BYTES: Final = 64
@@ -169,6 +176,11 @@ def match_warpgroups(found: Contraction) -> Contraction | None:
 class WarpgroupKernel(ProductKernel):
     """Writes one kernel."""
 
+    _count: int = field(init=False, default=1)
+    """Tiles of a block."""
+    _place: Callable[[Expr], None] = field(init=False)
+    """Has the tile be that of a wave."""
+
     # ---- sizes ----
 
     @property
@@ -218,7 +230,7 @@ class WarpgroupKernel(ProductKernel):
         blocks = -(-height // rows) * -(-width // columns) * prod(batch)
         terms = smart.literal(self.terms)
         steps = 1 << 6 if terms is None else -(-int(terms) // TERMS)
-        waves = -(-blocks // _MULTIPROCESSORS)
+        waves = -(-blocks // self.device.multiprocessors)
         return waves * (steps + _FIRST_STEPS) * step - rows * columns / (1 << 20)
 
     @property
@@ -240,6 +252,93 @@ class WarpgroupKernel(ProductKernel):
         """The elements of a stage."""
         return (self.tile_rows + self.tile_columns) * TERMS
 
+    # ---- several tiles of a block ----
+
+    @cached_property
+    def _waves(self) -> tuple[int, int]:
+        """How many blocks there are, and tiles of each; (0, 1) for a block a tile."""
+        sizes = [
+            smart.literal(each)
+            for each in (self.rows, self.columns, *(a.extent for a in self.found.batch))
+        ]
+        if None in sizes or smart.literal(self.steps) is None or self.splits > 1:
+            return 0, 1
+        height, width, *batch = (int(size or 0) for size in sizes)
+        down, across = -(-height // self.tile_rows), -(-width // self.tile_columns)
+        total, together = down * across * prod(batch), self._near * across
+        slots = self.device.multiprocessors * self._blocks_at_once
+        waves = max(1, -(-total // slots))
+        blocks, rest = divmod(total, waves)
+        if waves == 1 or rest:
+            return 0, 1
+        is_part = together % blocks == 0 and blocks % self._near == 0
+        return (blocks, waves) if is_part or blocks % together == 0 else (0, 1)
+
+    @property
+    def _near(self) -> int:
+        return self.rows_together(ceildiv(self.rows, self.tile_rows))
+
+    @property
+    def _blocks_at_once(self) -> int:
+        """Blocks that a multiprocessor has at a time."""
+        threads = self.width * self.height
+        registers = threads * (self.sums_shape[0] + _MORE_REGISTERS)
+        size = 2 * self.stages * self._stage
+        return max(1, min(_SHARED_BYTES // size, _REGISTERS // registers))
+
+    def _write_waves(self) -> None:
+        """A launch in which each block has a tile of each wave.
+
+        The blocks of a wave have whole groups of rows, or some columns of one.
+        """
+        code, found = self.code, self.found
+        blocks, waves = self._waves
+        batch = [axis.extent for axis in found.batch]
+        rows = ceildiv(self.rows, self.tile_rows)
+        columns = ceildiv(self.columns, self.tile_columns)
+        dtype = product_of([*batch, rows, columns]).dtype
+        across, group = int(smart.literal(columns) or 1), self._near
+        together = group * across
+
+        def number(value: int) -> Expr:
+            return smart.const(value, dtype)
+
+        def place(wave: Expr) -> None:
+            wave = smart.cast(dtype, wave)
+            if blocks % together == 0:
+                extents = [number(blocks // together), number(across), number(group)]
+                first, column, near = split_index(block, extents)
+                outer = smart.add(smart.mul(wave, extents[0]), first)
+            else:
+                part, parts = number(blocks // group), number(together // blocks)
+                column, near = split_index(block, [part, number(group)])
+                among = smart.floormod(wave, parts)
+                column = smart.add(smart.mul(among, part), column)
+                outer = smart.floordiv(wave, parts)
+            extents = [*batch, smart.floordiv(rows, number(group))]
+            *before, row = split_index(outer, extents)
+            row = smart.add(smart.mul(row, number(group)), near)
+            self.place_tile(before, row, column)
+
+        with (
+            kernel(code, number(blocks), self.width, self.height) as (block, r, c),
+            code.block(block_name(found, None)),
+        ):
+            self.row, self.column = (smart.cast(self.index, each) for each in (r, c))
+            self.split = number(0)
+            self._place, self._count = place, waves
+            self.write_tile()
+
+    @contextmanager
+    def _tiles_of_block(self) -> Generator[Expr]:
+        """The tiles of a block; yields how many steps were before those of the tile."""
+        if self._count == 1:
+            yield self.number(0)
+            return
+        with self.code.loop("w", self.number(self._count)) as wave:
+            self._place(wave)
+            yield smart.mul(wave, self.steps)
+
     # ---- tensor maps ----
 
     @cached_property
@@ -258,7 +357,10 @@ class WarpgroupKernel(ProductKernel):
             self._encode("a_map", a, self.tile_rows),
             self._encode("b_map", b, self.tile_columns),
         ]
-        super().write()
+        if self._waves[0]:
+            self._write_waves()
+        else:
+            super().write()
 
     def _encode(self, name: str, operand: MappedOperand, lines: int) -> Expr:
         """The tensor map of an operand, which the host makes."""
@@ -299,11 +401,18 @@ class WarpgroupKernel(ProductKernel):
         )
         self._begin()
         is_copying = smart.negation(smart.lt(self.row, number(self.groups)))
-        with code.when(smart.lt(self.row, number(self.groups))):
-            self._multiply_all(dtype)
+        with (
+            code.when(smart.lt(self.row, number(self.groups))),
+            self._tiles_of_block() as before,
+        ):
+            self._multiply_all(dtype, before)
             self.finish_all()
-        with code.when(is_copying), code.when(smart.eq(self.column, number(0))):
-            self._copy_all()
+        with (
+            code.when(is_copying),
+            code.when(smart.eq(self.column, number(0))),
+            self._tiles_of_block() as before,
+        ):
+            self._copy_all(before)
 
     def _begin(self) -> None:
         """Barriers: of each stage, that it is full, and that it is empty."""
@@ -334,15 +443,16 @@ class WarpgroupKernel(ProductKernel):
         turn = smart.floordiv(step, self.number(self.stages))
         return smart.floormod(smart.add(turn, self.number(ahead)), self.number(2))
 
-    def _copy_all(self) -> None:
-        """What the thread that copies does."""
+    def _copy_all(self, before: Expr) -> None:
+        """What the thread that copies does for a tile, after so many steps."""
         code, number, stages = self.code, self.number, self.stages
         a, b = self.mapped
         start = smart.mul(smart.cast(self.index, self.split), self.steps)
         with code.loop("s", self.steps) as step:
-            stage = self._at(step)
+            count = smart.add(before, step)
+            stage = self._at(count)
             empty = smart.add(stage, number(stages))
-            self._call("ptx_wait_barrier", empty, self._turn(step, 1))
+            self._call("ptx_wait_barrier", empty, self._turn(count, 1))
             self._call("ptx_arrive_barrier_expect_tx", stage, number(2 * self._stage))
             term = smart.mul(smart.add(start, step), number(TERMS))
             place = smart.mul(stage, number(self._stage))
@@ -393,8 +503,8 @@ class WarpgroupKernel(ProductKernel):
             *coordinates,
         )
 
-    def _multiply_all(self, dtype: Attribute) -> None:
-        """What the threads of a warpgroup do that multiplies."""
+    def _multiply_all(self, dtype: Attribute, before: Expr) -> None:
+        """What the threads of a warpgroup do that multiplies, after so many steps."""
         code, number, stages = self.code, self.number, self.stages
         with code.unrolled("i", number(self.sums_shape[0])) as i:
             code.store(smart.const(0, self.dtype), self.sums, i)
@@ -404,8 +514,9 @@ class WarpgroupKernel(ProductKernel):
         texts = (f"m64n{self.tile_columns}k16", "row", layout, kind, kind, "fp32")
         own = smart.mul(self.row, number(GROUP_ROWS * TERMS))
         with code.loop("s", self.steps) as step:
-            stage = self._at(step)
-            self._call("ptx_wait_barrier", stage, self._turn(step, 0))
+            count = smart.add(before, step)
+            stage = self._at(count)
+            self._call("ptx_wait_barrier", stage, self._turn(count, 0))
             self._call("ptx_wgmma_fence")
             place = smart.mul(stage, number(self._stage))
             for part in range(TERMS // _STEP):
@@ -421,10 +532,10 @@ class WarpgroupKernel(ProductKernel):
             # The products of this step are in flight while the next ones are begun.
             self._call("ptx_wgmma_wait_group", smart.const(1, i32))
             is_lane = smart.eq(smart.floormod(self.column, number(WARP)), number(0))
-            is_later = smart.negation(smart.lt(step, number(1)))
+            is_later = smart.negation(smart.lt(count, number(1)))
             with code.when(smart.conjunction(is_lane, is_later)):
-                before = smart.floormod(smart.sub(step, number(1)), number(stages))
-                self._call("ptx_arrive_barrier", smart.add(before, number(stages)))
+                last = smart.floormod(smart.sub(count, number(1)), number(stages))
+                self._call("ptx_arrive_barrier", smart.add(last, number(stages)))
         self._call("ptx_wgmma_wait_group", smart.const(0, i32))
 
     def multiply(self, a: SSAValue, b: SSAValue) -> None:
