@@ -99,7 +99,8 @@ class OnePass:
     @cached_property
     def of_sums(self) -> _Tile:
         """Rows by features."""
-        return _Tile(self.height, self.panels.vectors, self.panels.lanes)
+        height = min(self.height, self.rows)
+        return _Tile(height, self.panels.vectors, self.panels.lanes)
 
     @cached_property
     def panels(self) -> Panels:
@@ -190,7 +191,7 @@ class _Task:
                 self._write_scores(queries, scores, base, tile)
             self._write_weights(scores, length, best, total, factor)
             with (
-                code.loop("tile", constant(rows // whole.height)) as tile,
+                code.loop("tile", constant(rows // whole.of_sums.height)) as tile,
                 code.loop("panel", constant(whole.panels.count)) as panel,
             ):
                 self._add_values(scores, sums, factor, base, length, tile, panel)
@@ -334,8 +335,8 @@ class _Task:
     ) -> None:
         """Add the weighted values of a block of keys to a tile of the sums."""
         code, whole = self.code, self.whole
-        top = smart.mul(tile, constant(whole.height))
         shape = whole.of_sums
+        top = smart.mul(tile, constant(shape.height))
         head = self.places.shared_head(self.head, self.what.value_heads)
         with code.block("values"):
             tile_of = code.alloc("products", shape.shape, f32, "local")

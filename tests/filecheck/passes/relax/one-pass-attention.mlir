@@ -1,5 +1,5 @@
 // RUN: xdsl-opt %s -p 'relax-one-pass-attention{vector_bytes=8 least_queries=2}' | filecheck %s
-// RUN: xdsl-opt %s -p relax-one-pass-attention | filecheck %s --check-prefix=WIDE
+// RUN: xdsl-opt %s -p 'relax-one-pass-attention{least_queries=16}' | filecheck %s --check-prefix=WIDE
 // TOLERANCE: 0.0001
 
 !q = tensor<1x5x2x3xf32>

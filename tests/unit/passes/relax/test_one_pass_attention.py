@@ -21,6 +21,7 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import threads
+from xdsl_tvm.runtime.load import load_module
 
 
 @pytest.fixture
@@ -72,6 +73,40 @@ def test_scores_whose_exponentials_overflow() -> None:
     assert_close(result, exact_attention(arrays), 2e-5)
 
 
+@pytest.mark.parametrize(
+    ("queries", "features"), [(1, (21, 40)), (3, (16, 1)), (12, (5, 58))]
+)
+def test_few_queries(queries: int, features: tuple[int, int]) -> None:
+    """Features that vectors do not divide, and a block of keys that is not full."""
+    pytest.importorskip("llvmlite")
+    width, value_width = features
+    shapes = (1, queries, 2, width), (1, 70, 1, width), (1, 70, 2, value_width)
+    arrays = random_arrays(*shapes, (1, 2, queries, 70))
+    result = _run(attention_module(arrays, 'causal "BottomRight"'), arrays)
+    assert_close(result, exact_attention(arrays, causal="BottomRight"), 1e-6)
+
+
+def test_any_number_of_queries() -> None:
+    """Up to eight queries have loops of their own; the first rows see no key."""
+    pytest.importorskip("llvmlite")
+    module = load_module("""
+      !q = tensor<1x?x2x8xf32, #relax.dims<[1, q, 2, 8]>>
+      !k = tensor<1x?x2x8xf32, #relax.dims<[1, k, 2, 8]>>
+      relax.func @main<q, k>(%q: !q, %k: !k, %v: !k) -> !q
+          attributes {global_symbol = "main"} {
+        %y = relax.nn.attention %q, %k, %v causal "BottomRight" : (!q, !k, !k) -> !q
+        relax.return %y : !q
+      }
+    """)
+    OnePassAttention().apply(new_context(), module)
+    assert any(isinstance(op, relax.CallTIROp) for op in module.walk())
+    main = xdsl_tvm.compile(module)["main"]
+    for queries, keys in ((1, 3), (8, 5), (9, 20), (40, 33)):
+        arrays = random_arrays((1, queries, 2, 8), (1, keys, 2, 8), (1, keys, 2, 8))
+        result = np.asarray(main(*arrays))
+        assert_close(result, exact_attention(arrays, causal="BottomRight"), 1e-6)
+
+
 def test_half_precision() -> None:
     """Sums are in f32: the error is that of rounding the result."""
     pytest.importorskip("llvmlite")
@@ -83,9 +118,11 @@ def test_half_precision() -> None:
 
 
 @pytest.mark.usefixtures("_threads")
-def test_equal_bits_on_any_number_of_threads() -> None:
+@pytest.mark.parametrize(("queries", "keys"), [(80, 80), (2, 200)])
+def test_equal_bits_on_any_number_of_threads(queries: int, keys: int) -> None:
+    """The parts of the keys that heads of few queries are divided into, too."""
     pytest.importorskip("llvmlite")
-    arrays = random_arrays((1, 80, 3, 8), (1, 80, 3, 8), (1, 80, 3, 16))
+    arrays = random_arrays((1, queries, 3, 8), (1, keys, 3, 8), (1, keys, 3, 16))
     module = attention_module(arrays)
     main = xdsl_tvm.compile(module)["main"]
     results: list[Array] = []
@@ -93,11 +130,13 @@ def test_equal_bits_on_any_number_of_threads() -> None:
         threads.set_num_threads(count)
         results.append(np.array(main(*arrays)))
     assert all(np.array_equal(results[0], each) for each in results[1:])
+    assert_close(results[0], exact_attention(arrays), 1e-6)
 
 
 @pytest.mark.parametrize("attributes", ["", 'causal "TopLeft" window 2'])
 def test_interpreted_as_the_operator(attributes: str) -> None:
     """Of any vectors, also where a row sees nothing."""
-    arrays = random_arrays((1, 5, 1, 2), (1, 3, 1, 2), (1, 3, 1, 2), (1, 1, 1, 3))
+    arrays = random_arrays((1, 5, 1, 3), (1, 3, 1, 3), (1, 3, 1, 3), (1, 1, 1, 3))
     module = attention_module(arrays, attributes)
-    check_semantics(module, [OnePassAttention(8, least_queries=1)], tolerance=1e-4)
+    for vector_bytes in (4, 8):
+        check_semantics(module, [OnePassAttention(vector_bytes)], tolerance=1e-4)
