@@ -109,12 +109,12 @@ def relax_optimization(
 ) -> tuple[str, ...]:
     """Relax graphs to calls of fused TIR functions on planned memory.
 
-    What is known of batch normalization goes into the weights before it. Convolutions
-    with constant weights compute on blocks of as many channels as vectors of so many
-    bytes hold, and their weights are rearranged here; those of 1 by 1 whose groups are no
-    blocks are matrix products, and Winograd's filtering computes tiles of up to
-    `winograd_tile` results along an axis. Attention with enough queries goes over the
-    keys once. Constant weights of matrix products are stored in panels, those of bytes as
+    Batch normalization becomes a product and a sum, and goes into the weights before it
+    where it can. Convolutions with constant weights compute on blocks of as many channels
+    as vectors of so many bytes hold, and their weights are rearranged here; those of 1 by
+    1 whose groups are no blocks are matrix products, and Winograd's filtering computes
+    tiles of up to `winograd_tile` results along an axis. Attention goes over the keys
+    once. Constant weights of matrix products are stored in panels, those of bytes as
     instructions of `features` read them. Memory is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"

@@ -41,8 +41,7 @@ class OnePassAttention(CompilerPass):
     Output form: the same; such attention is calls of TIR functions
     Options:
         `vector_bytes` (64): the width of vectors, as in `tir-default-cpu-schedule`
-        `least_queries` (16): with fewer known queries, most of the lanes of a vector of
-        queries would be idle: the operator stays
+        `least_queries` (1): with fewer known queries the operator stays
         `target`: what the code is for, as `Target.parse` takes it (none: a CPU)
     Rewrites: before
 
@@ -63,12 +62,16 @@ class OnePassAttention(CompilerPass):
             %y = relax.matmul %w, %v : ...
 
         The function has a schedule of its own and is opaque for fusion. A task is a block
-        of queries of one head, in two vectors of lanes; it goes over the keys in blocks
-        of 64, holds scores of one block, and multiplies sums by the exponential of the
-        difference where a larger score is found. So memory does not grow with the number
-        of keys, which may be a symbol, as may the batch. Blocks of keys that no query of
-        a task sees are left out. Sums are in f32 and do not depend on the number of
-        threads. The queries are multiplied by the scale before the products, and each
+        of queries of one head, in one or two vectors of lanes; it goes over the keys in
+        blocks of 64, holds scores of one block, and multiplies sums by the exponential of
+        the difference where a larger score is found. Up to eight queries are computed
+        one after the other, with keys and features in the lanes
+        (`_attention/few_queries.py`); where there are fewer than eight heads, their keys
+        are divided into parts, whose results are combined. So memory does not grow with
+        the number of keys, which may be a symbol, as may the batch and the number of
+        queries, which decides between the two when the program runs. Blocks of keys that
+        no query of a task sees are left out. Sums are in f32 and do not depend on the
+        number of threads. The queries are multiplied by the scale before the products, and each
         result by the reciprocal of its sum: results differ from those of the operator by
         rounding. A query that sees no key becomes NaN.
 
@@ -80,11 +83,9 @@ class OnePassAttention(CompilerPass):
         are multiplied; f32 is multiplied and added by threads. From `sm_80` on, the next
         tiles are copied at the same time (`_attention/thread_blocks.py`). With more than
         128 features tiles are of half as many keys, and queries stay in shared memory.
-        The number of queries may be a symbol. Attention on f16 and bf16 that is spelled
-        out becomes a kernel, too.
+        Attention on f16 and bf16 that is spelled out becomes a kernel, too.
     Leaves alone: attention with fewer queries, whose heads or features are not known;
-        more than 256 features; for a CPU, a symbolic number of queries, or values with a
-        number of features that vectors do not divide; for CUDA, an odd number of f16 or
+        more than 256 features; for CUDA, an odd number of f16 or
         bf16, and these dtypes before `sm_80`; other dtypes than f32, f16 and bf16;
         results for a device; spelled-out attention whose parts have other users
     Errors: `vector_bytes` that is no power of two from 4 to 1024, for a CPU; a target
