@@ -29,6 +29,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.options import (
     kind_of,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import schedule_reduction
+from xdsl_tvm.passes.tir._cpu_schedule.row_fetching import RowFetches, row_fetches
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
     match_few_rows,
     schedule_few_rows,
@@ -306,11 +307,19 @@ def _schedule_group(group: list[Nest], machine: Machine) -> None:
         fenced = [parallel and _is_streamed(nest, group, machine) for nest in group]
         hints: dict[str, Attribute] | None = {FENCED: UnitAttr()} if any(fenced) else None
         with fused_loop(code, rows, kind_of(parallel), hints) as point:
-            for nest, streamed in zip(group, fenced, strict=True):
-                own = zip(nest.axes, rows, strict=False)
-                here: Point = {a.variable: point[row.variable] for a, row in own}
+            for number, (nest, streamed) in enumerate(zip(group, fenced, strict=True)):
+                own = nest.axes[:depth]
+                pairs = zip(own, rows, strict=True)
+                here: Point = {a.variable: point[row.variable] for a, row in pairs}
+                fetches = row_fetches(group, number, own, here, machine)
                 written = _write(
-                    code, nest, here, machine, parallel=False, fenced=streamed
+                    code,
+                    nest,
+                    here,
+                    machine,
+                    parallel=False,
+                    fenced=streamed,
+                    fetches=fetches,
                 )
                 if not written:
                     nest.write_loops(code, here)
@@ -349,6 +358,7 @@ def _write(
     *,
     parallel: bool,
     fenced: bool = False,
+    fetches: RowFetches | None = None,
 ) -> bool:
     """Write a nest at `point` by the strategy for it; False if there is none."""
     transpose = None if point else match_large_transpose(nest, machine)
@@ -356,7 +366,15 @@ def _write(
         schedule_transpose(code, transpose, machine, parallel=parallel)
         return True
     if is_map(nest):
-        schedule_map(code, nest, point, machine, parallel=parallel, fenced=fenced)
+        schedule_map(
+            code,
+            nest,
+            point,
+            machine,
+            parallel=parallel,
+            fenced=fenced,
+            fetches=fetches,
+        )
         return True
     reduction = match_reduction(nest)
     if reduction is None:

@@ -20,6 +20,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.row_fetching import RowFetches
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     fused_loop,
@@ -47,15 +48,16 @@ def schedule_map(
     *,
     parallel: bool,
     fenced: bool = False,
+    fetches: RowFetches | None = None,
 ) -> None:
     """Write a map over the axes that `point` leaves open. Where a fence follows, its
-    stores may bypass the cache."""
+    stores may bypass the cache; it may fetch what the next row needs."""
     free = [axis for axis in nest.axes if axis.variable not in point]
     if not free:
         nest.write_instance(code, point)
         return
     past_caches = (parallel or fenced) and streams(nest, machine)
-    run = _VectorRun(nest, machine, streams=past_caches)
+    run = _VectorRun(nest, machine, past_caches, fetches)
     if not point and len(free) > 1 and is_walked_in_order(nest):
         extents = [axis.extent for axis in free]
 
@@ -90,6 +92,7 @@ class _VectorRun:
     nest: Nest
     machine: Machine
     streams: bool
+    fetches: RowFetches | None
 
     def write_axis(
         self, code: LoopCode, axis: Axis, point: Point, kind: tir.ForKind
@@ -100,7 +103,7 @@ class _VectorRun:
             return {**point, axis.variable: value}
 
         if _is_vectorizable(self.nest, axis) and not _chooses_along(self.nest, axis):
-            self.write(code, axis.name, axis.extent, place, kind)
+            self.write(code, axis.name, axis.extent, place, kind, axis)
             return
         with code.loop(axis.name, axis.extent, kind) as value:
             self.nest.write_instance(code, place(value))
@@ -112,8 +115,9 @@ class _VectorRun:
         extent: Expr,
         place: Callable[[Expr], Point],
         kind: tir.ForKind,
+        axis: Axis | None = None,
     ) -> None:
-        """A loop over `extent` neighbours."""
+        """A loop over `extent` neighbours, those along an axis if there is one."""
         nest = self.nest
         width = lanes_of_nest(nest, self.machine)
         size = smart.literal(extent)
@@ -127,6 +131,8 @@ class _VectorRun:
             return
 
         def write(start: Expr, length: int) -> None:
+            if self.fetches is not None and axis is not None and length > 1:
+                self.fetches.write(code, place(start), axis, length)
             write_lanes(
                 code, start, length, lambda v: nest.write_instance(code, place(v))
             )
