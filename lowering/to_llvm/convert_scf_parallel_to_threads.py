@@ -47,9 +47,10 @@ from xdsl_tvm.passes.infra import CompilerPass
 INDEX = IndexType()
 POINTER = llvm.LLVMPointerType()
 
-MIN_WORK = 1 << 19
+MIN_WORK = 1 << 18
 """The work of a loop that is worth more than one thread, in the unit of `work_of`: some
-20 µs, where LLVM makes no vectors, and some 5 to 20 µs where it does."""
+10 µs, where LLVM makes no vectors, and some 2 to 10 µs where it does. A region costs 1 to
+2 µs, and so does what one thread alone writes for the loops after it, on several."""
 
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
@@ -67,7 +68,7 @@ class ConvertSCFParallelToThreads(CompilerPass):
     Output form: no scf.parallel in a func.func, except those with reductions
     Options: `min_work`: how much work a loop needs for several threads, where that can be
         estimated: 8 for each operation, and 1 for each scalar one in an innermost loop
-        (524288, which takes some 20 µs)
+        (262144, which takes some 10 µs)
     Rewrites: the body of a loop becomes a function, which gets what it uses as arguments.
         The loop calls the pool, which calls a second function with the number of a share
         and how many there are; this one takes what it needs from a struct on the stack
