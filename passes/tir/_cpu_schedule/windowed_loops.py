@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import groupby
+from itertools import groupby, pairwise
 from math import prod
 
 from xdsl.dialects.builtin import IntegerAttr, i32
@@ -210,9 +210,8 @@ class _Convolution(Tiling):
 
     def _for_tiles(self, write: Callable[[_Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
-        width, size = self.width, self.length
-        starts = list(range(0, size, width))
-        tiles = [self._tile(start, min(width, size - start)) for start in starts]
+        starts = [*self.starts, self.length]
+        tiles = [self._tile(a, b - a) for a, b in pairwise(starts)]
         done = 0
         while tiles:
             first = tiles[0]
@@ -264,20 +263,23 @@ class _Convolution(Tiling):
 
     def _write_initial(self, for_each: _ForEach) -> None:
         """Set all sums to what they are before their terms."""
-        code, every = self.code, (0, for_each.tile.size)
-        initial = self.initial
-        pairs = self.pairs
-        if pairs is not None:
-            # Of the two parts of a sum, both are 0.
-            initial = Broadcast(tir.with_lanes(self.dtype, pairs.lanes), initial)
-        write = for_each.vector if pairs is None else for_each.pair
-        write(every, lambda r, u, v, at: code.store(initial, for_each.sums, r, u, v))
+        code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
+        if pairs is None:
+            for_each.vector(
+                every,
+                lambda r, u, v, at: code.store(self.initial(at), for_each.sums, r, u, v),
+            )
+            return
+        # Of the two parts of a sum, both are 0.
+        zero = Broadcast(tir.with_lanes(self.dtype, pairs.lanes), self.initial({}))
+        for_each.pair(every, lambda r, u, v, at: code.store(zero, for_each.sums, r, u, v))
 
-    @property
-    def initial(self) -> Expr:
-        """What results are before their terms."""
+    def initial(self, at: Point) -> Expr:
+        """What the result at a point is before its terms."""
         assert self.found.reduction.init is not None, "matched"
-        return view(self.found.reduction.init)
+        if self.bias is None:
+            return view(self.found.reduction.init)
+        return self.bias.value(self.code, self._place(self.bias.epilogue, at))
 
     def _write_results(
         self, for_each: _ForEach, result: Callable[[Expr, Expr, Expr], Expr]
@@ -306,7 +308,7 @@ class _Convolution(Tiling):
                 at_row = {**point, row.variable: y}
                 _ForEach(self, image, whole, self.vectors, at_row).vector(
                     (0, self.length),
-                    lambda r, u, v, at: code.store(self.initial, image, y, r, u, v),
+                    lambda r, u, v, at: code.store(self.initial(at), image, y, r, u, v),
                 )
             with (
                 code.loop(outermost.name, outermost.extent, annotations=_ROLLED) as step,
@@ -533,10 +535,18 @@ class _Convolution(Tiling):
         self.code.store(value, result.buffer, *indices)
 
     def _finish(self, epilogue: Nest, at: Point) -> None:
+        place = self._place(epilogue, at)
+        if self.bias is None:
+            epilogue.write_instance(self.code, place)
+        else:
+            self.bias.write_rest(self.code, place)
+
+    def _place(self, epilogue: Nest, at: Point) -> Point:
+        """The point of the epilogue for the result at a point."""
         nest = self.found.nest
         indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
-        place = zip(epilogue.axes, indices, strict=True)
-        epilogue.write_instance(self.code, {axis.variable: i for axis, i in place})
+        axes = zip(epilogue.axes, indices, strict=True)
+        return {axis.variable: index for axis, index in axes}
 
 
 @dataclass(frozen=True)

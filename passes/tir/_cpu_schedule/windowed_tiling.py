@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -17,6 +18,7 @@ from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_bias import Bias
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.contraction import moving
@@ -39,6 +41,8 @@ _IMAGE_RANK = 3
 """Batch axes of the result of an image: images, blocks of channels and rows."""
 _STRIP = 7
 """Rows that are worth reading the weight again for."""
+_MANY_BLOCKS = 8
+"""Blocks of channels that are enough for the threads, where there is one strip."""
 _SHARED = 512 << 10
 """Bytes of a weight that each thread reads whole."""
 _MOST_PART = 64 << 10
@@ -118,7 +122,7 @@ class Tiling:
         return 1 if self.shared is None else self._count(self.shared)
 
     def _count(self, axis: Axis) -> int:
-        return next((n for n in (2, 3) if (axis.size or 1) % n == 0), 1)
+        return next((n for n in (3, 2) if (axis.size or 1) % n == 0), 1)
 
     @property
     def most(self) -> int:
@@ -142,6 +146,18 @@ class Tiling:
         return -(-self.length // self.width)
 
     @cached_property
+    def starts(self) -> Sequence[int]:
+        """The first column of each tile of a row.
+
+        Widths differ by one at most, but at the edges of a window, where there would be
+        more tiles of kinds of their own.
+        """
+        if self.found.window is not None:
+            return range(0, self.length, self.width)
+        least, wider = divmod(self.length, self.tiles)
+        return [number * least + min(number, wider) for number in range(self.tiles)]
+
+    @cached_property
     def strip(self) -> int | None:
         """The rows of a strip, where each has a few and a cache holds the weight."""
         found = self.found
@@ -159,6 +175,8 @@ class Tiling:
                 return None
         rows = row.size or 0
         sizes = range(_STRIP, rows // 2 + 1)
+        if rows == _STRIP and (block.size or 0) >= _MANY_BLOCKS * self.vectors:
+            sizes = range(rows, rows + 1)
         return next((size for size in sizes if rows % size == 0), None)
 
     @cached_property
@@ -189,6 +207,13 @@ class Tiling:
             return None
         image = found.a if found.element is None else found.element
         return Pairs.of(found.nest, image, found.b, self.terms, self.lane)
+
+    @cached_property
+    def bias(self) -> Bias | None:
+        """What sums begin with, where they may be computed in another order."""
+        if not self.machine.reassociate or self.keeps_loops:
+            return None
+        return Bias.of(self.found)
 
     @property
     def initial_value(self) -> float:

@@ -169,10 +169,15 @@ class Nest:
         Copier(code, self.block, self._filled(point)).copy_all(init.body.block.ops)
 
     def write_body(
-        self, code: LoopCode, point: Point, redirected: Redirected | None = None
+        self,
+        code: LoopCode,
+        point: Point,
+        redirected: Redirected | None = None,
+        instead: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
-        """What the block does after its init at `point`, without a block around it."""
-        copier = Copier(code, self.block, self._filled(point), redirected)
+        """What the block does after its init at `point`, without a block around it; with
+        some of its values instead of others."""
+        copier = Copier(code, self.block, self._filled(point), redirected, instead)
         body = self.block.body.block.ops
         copier.copy_all(op for op in body if not isinstance(op, _PROLOGUE))
 
@@ -211,11 +216,13 @@ class Copier:
         block: tir.BlockOp,
         point: Point,
         redirected: Redirected | None = None,
+        instead: Mapping[SSAValue, SSAValue] | None = None,
     ) -> None:
         self._code = code
         self._block = block
         self._point = point
         self._redirected = redirected or {}
+        self._instead = instead or {}
         self._values: dict[SSAValue, SSAValue] = {}
 
     def copy_all(self, ops: Iterable[Operation]) -> None:
@@ -229,7 +236,9 @@ class Copier:
         if value in self._values:
             return self._values[value]
         owner = value.owner
-        if value in self._point:
+        if value in self._instead:
+            copy = self.copied(self._instead[value])
+        elif value in self._point:
             copy = self._code.value(self._point[value])
         elif isinstance(owner, Block) or not self._block.is_ancestor(owner):
             return value
