@@ -68,12 +68,16 @@ class Unit:
     kept: ModuleOp | None = None
     """TIR functions that are lowered to memrefs first, and then join the module."""
     size: int = field(init=False)
-    """The number of operations, by which the time to compile it is estimated."""
+    """The number of operations."""
+    effort: int = field(init=False)
+    """About how long it takes to compile, in the time of an ordinary operation."""
 
     def __post_init__(self) -> None:
-        self.size = len(all_ops(self.module))
+        ops = all_ops(self.module)
         if self.kept is not None:
-            self.size += len(all_ops(self.kept))
+            ops += all_ops(self.kept)
+        self.size = len(ops)
+        self.effort = self.size + max(map(_effort_of_schedule, ops), default=0)
 
     def lower(
         self,
@@ -136,6 +140,30 @@ class Unit:
         raise PassFailedException(
             f"tir.func @{self.symbol}: the passes erase it, but it is called"
         )
+
+
+_REDUCED = 120
+_TRANSPOSED = 180
+"""Operations that take about as long as the loops that the schedule makes of a block."""
+
+
+def _effort_of_schedule(op: Operation) -> int:
+    """What a block adds: reductions and transpositions become many loops."""
+    if not isinstance(op, tir.BlockOp):
+        return 0
+    if any(kind.data is tir.IterKind.REDUCE for kind in op.iter_kinds):
+        return _REDUCED
+    inner = list(op.body.ops)
+    # The last dimension is that of vectors.
+    last = {
+        index
+        for each in inner
+        if isinstance(each, tir.StoreOp)
+        for index in each.indices[-1:]
+    }
+    loads = [each for each in inner if isinstance(each, tir.LoadOp)]
+    is_transposed = any(last.intersection(load.indices[:-1]) for load in loads)
+    return _TRANSPOSED * is_transposed
 
 
 def lower_to_units(

@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
@@ -16,14 +17,17 @@ from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime.constant_memory import ReservedMemory
+from xdsl_tvm.runtime.early_constants import EarlyConstants
+from xdsl_tvm.runtime.early_work import EarlyWork
 from xdsl_tvm.runtime.executable_base import Executable
 from xdsl_tvm.runtime.global_functions import registered_externs
 from xdsl_tvm.runtime.load import Source, load_module, load_text
 from xdsl_tvm.runtime.module_fingerprint import large_constants
 from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
 from xdsl_tvm.runtime.ndarray import host_value
+from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs
 from xdsl_tvm.runtime.pipelines import (
     Pipeline,
@@ -66,13 +70,24 @@ def compile_module(
     arch = arch or target_arch
     with ExitStack() as stack:
         stack.enter_context(rare_collections())
+        work = stack.enter_context(EarlyWork())
+        values = {key: host_value(each) for key, each in (params or {}).items()}
+        constants = EarlyConstants(values, work)
         loaded = _loaded(module)
-        reserved = stack.enter_context(_reserved(kind, loaded, params or {}))
+        is_early = bool(constants) and optimize and has_relax_functions(loaded)
+        if kind == "llvm" and is_early and not threads.is_running():
+            work.begin(threads.prepare)
+        reserved = _reserved(kind, loaded, values, work)
+        if kind == "llvm" and is_early and ObjectCache.default().is_empty:
+            # Late: a module that is found in the cache needs none of it.
+            from xdsl_tvm.runtime.unit_objects import import_passes
+
+            import_passes(winograd_tile)
         loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
         functions = {**registered_externs(), **(externs or {})}
         loaded = _without_machine(loaded, functions)
         if params:
-            loaded = _with_params(loaded, params)
+            loaded = _with_params(loaded, constants.values())
         settings = Settings(
             opt_level,
             optimize and not bound_checks,
@@ -117,13 +132,14 @@ def compile_module(
 
 
 def _reserved(
-    kind: str, module: ModuleOp, params: Mapping[str | int, Any]
+    kind: str, module: ModuleOp, params: Mapping[str | int, Any], work: EarlyWork
 ) -> ReservedMemory:
     """Memory for the constants that code for the processor will have."""
     if kind != "llvm" or not llvm_jit.holds_data():
-        return ReservedMemory(0)
+        return ReservedMemory(0, work)
     size = sum(map(len, large_constants(module)))
-    return ReservedMemory(size + sum(getattr(p, "nbytes", 0) for p in params.values()))
+    size += sum(getattr(each, "nbytes", 0) for each in params.values())
+    return ReservedMemory(size, work)
 
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:
@@ -164,9 +180,7 @@ def _with_params(module: ModuleOp, params: Mapping[str | int, Any]) -> ModuleOp:
     from xdsl_tvm.passes.relax.bind_params import BindParams
 
     bound = module.clone()
-    BindParams(name, {key: host_value(each) for key, each in params.items()}).apply(
-        new_context(), bound
-    )
+    BindParams(name, {**params}).apply(new_context(), bound)
     return bound
 
 

@@ -3,21 +3,19 @@
 Constants of a network take hundreds of megabytes. They are copied once, from the
 attributes of the module to where the code finds them; neither an object file nor the
 loader is on the way. Large regions are made of huge pages, where the system has them.
-The first use of memory takes the system longer than the copy: a thread does it before,
-while passes run.
+The first use of memory takes the system longer than the copy: it is early work, while
+passes run.
 """
 
 from __future__ import annotations
 
 import ctypes
 import mmap
-import threading
 from collections.abc import Sequence
-from typing import Self
 
 from xdsl_tvm.dialects.array_bytes import advise_huge_pages
-from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.llvm_text.datum import Datum
+from xdsl_tvm.runtime.early_work import EarlyWork
 
 _HUGE = 1 << 21
 """Bytes of a huge page, and the least size of a region that is made of them."""
@@ -26,7 +24,7 @@ _WORTH_A_THREAD = 1 << 24
 """Bytes whose first use takes longer than a thread takes to start."""
 
 _AT_ONCE = 1 << 25
-"""Bytes that a thread uses before it looks whether it is to stop."""
+"""Bytes that are used by one task, which is not stopped in the middle."""
 
 _PROTECT_READ = 1
 
@@ -74,18 +72,16 @@ class _Region:
 
 
 class ReservedMemory:
-    """Memory for constants of about so many bytes, which a thread uses first.
+    """Memory for constants of about so many bytes, whose first use is early work.
 
-    `stop` ends the thread, as it must before the process is forked, and so does the end
-    of a `with`. Copies of the process do not have the memory until `ConstantMemory` has
-    filled it.
+    `stop` ends the work, as it must before the process is forked. Copies of the process
+    do not have the memory until `ConstantMemory` has filled it.
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, work: EarlyWork | None = None) -> None:
         self._region: _Region | None = None
-        self._thread: threading.Thread | None = None
-        self._is_stopped = False
-        if size < _WORTH_A_THREAD or available_processors() < 2:
+        self._work = work
+        if size < _WORTH_A_THREAD or work is None or not work.has_threads:
             return
         try:
             # Constants may become larger, and memory that is not used costs nothing.
@@ -94,32 +90,19 @@ class ReservedMemory:
             # The process is limited to less.
             return
         region.advise("MADV_DONTFORK")
-        self._thread = threading.Thread(target=self._use, args=(region, size))
-        self._thread.start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _use(self, region: _Region, size: int) -> None:
         for start in range(0, size, _AT_ONCE):
-            if self._is_stopped:
-                break
-            ctypes.memset(region.first + start, 0, min(_AT_ONCE, size - start))
+            count = min(_AT_ONCE, size - start)
+            work.begin(ctypes.memset, region.first + start, 0, count)
 
     def stop(self) -> None:
-        """Ends the thread; memory that it has not used yet is used when it is filled."""
-        self._is_stopped = True
-        if self._thread is not None:
-            self._thread.join()
-            self._thread = None
+        """Ends early work; memory that it has not used yet is used when it is filled."""
+        if self._work is not None:
+            self._work.stop()
 
     def take(self, size: int, alignment: int) -> _Region | None:
         """The region, if it has this size and alignment, and was not taken before.
 
-        The thread is ended.
+        Early work is ended.
         """
         self.stop()
         region, self._region = self._region, None

@@ -88,6 +88,19 @@ class ObjectCache:
         return None if self.folder is None else self.folder / key[:2] / f"{key}.o"
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing can be found; it is not known of a folder that is not read."""
+        if self.folder is None:
+            return True
+        try:
+            with os.scandir(self.folder) as entries:
+                return next(entries, None) is None
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+
+    @property
     def problem(self) -> str | None:
         """Why nothing is kept, in one line; None if the folder can be used."""
         if self.folder is None:

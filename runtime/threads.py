@@ -27,6 +27,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 
 from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.llvm_text.thread_pool import (
@@ -81,9 +82,9 @@ class NativePool(Pool):
     """A pool that is native code."""
 
     def __init__(self, kind: str) -> None:
-        text = thread_pool_ir(host_system(), kind, linked=False)
+        text, data = _code_of_pool(kind)
         exports = (LAUNCH, SET_NUM_THREADS, STOP_THREADS, FORGET_THREADS)
-        self._code = llvm_jit.load(text, exports, symbols=_c_functions(text))
+        self._code = llvm_jit.load_object(data, exports, symbols=_c_functions(text))
         # Threads sleep in this code until the process has ended.
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._code))
         self._resize = self._code.function(SET_NUM_THREADS, None, ctypes.c_int32)
@@ -102,6 +103,13 @@ class NativePool(Pool):
 
     def stop(self) -> None:
         self._stop()
+
+
+@cache
+def _code_of_pool(kind: str) -> tuple[str, bytes]:
+    """The LLVM IR of a pool that is native code, and its object file."""
+    text = thread_pool_ir(host_system(), kind, linked=False)
+    return text, llvm_jit.object_file(text)
 
 
 def _c_functions(text: str) -> dict[str, int]:
@@ -271,6 +279,13 @@ def pool_kind() -> str:
 def is_running() -> bool:
     """Whether this process has the pool."""
     return _THREADS.pool is not None
+
+
+def prepare() -> None:
+    """Compiles the pool, which is not made yet."""
+    kind = pool_kind()
+    if kind != "executor":
+        _code_of_pool(kind)
 
 
 def launch_address() -> int:

@@ -23,7 +23,11 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects.in_threads import available_processors
 from xdsl_tvm.lowering.compile_units import Unit, lower_to_units
 from xdsl_tvm.lowering.llvm_text.datum import Datum
-from xdsl_tvm.lowering.pipelines import llvm_pipeline, pipeline_steps
+from xdsl_tvm.lowering.pipelines import (
+    llvm_pipeline,
+    pipeline_steps,
+    relax_optimization,
+)
 from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.lowering.runtime_symbols import FAILED_ASSERT
 from xdsl_tvm.passes.infra import PassContext
@@ -43,6 +47,13 @@ MAX_PROCESSES = 256
 
 _WORTH_A_PROCESS = 40
 """Operations that take about as long to compile as a process and its page faults."""
+
+
+def import_passes(winograd_tile: int) -> None:
+    """Imports the passes that `compile_units` runs, where it copies this process."""
+    vector_bytes = llvm_jit.host_vector_bytes()
+    pipeline_steps(relax_optimization(vector_bytes, winograd_tile))
+    pipeline_steps(llvm_pipeline(vector_bytes=vector_bytes))
 
 
 def compile_units(
@@ -144,7 +155,7 @@ def _compiled(
     This process compiles the callers: their constants stay where they are.
     """
     jobs = [partial(_object, unit, goal) for unit in kernels]
-    order = sorted(range(len(kernels)), key=lambda number: -kernels[number].size)
+    order = sorted(range(len(kernels)), key=lambda number: -kernels[number].effort)
     processes = _processes(callers.size + sum(unit.size for unit in kernels))
     if processes > 1:
         # Imported and prepared here, they are so in all processes.

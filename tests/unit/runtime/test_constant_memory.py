@@ -12,6 +12,7 @@ import pytest
 
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.runtime.constant_memory import ConstantMemory, ReservedMemory
+from xdsl_tvm.runtime.early_work import EarlyWork
 
 _DATA = [Datum("a", bytes(range(7)), 4), Datum("b", b"\1" * (3 << 20), 64)]
 _SIZE = 1 << 24
@@ -24,32 +25,26 @@ def _contents(memory: ConstantMemory) -> list[bytes]:
 
 @pytest.mark.parametrize("size", [None, 0, 8, _SIZE])
 def test_constants_are_where_their_addresses_say(size: int | None) -> None:
-    reserved = None if size is None else ReservedMemory(size)
-    memory = ConstantMemory(_DATA, reserved)
+    with EarlyWork() as work:
+        reserved = None if size is None else ReservedMemory(size, work)
+        memory = ConstantMemory(_DATA, reserved)
     assert _contents(memory) == [datum.data for datum in _DATA]
     for datum in _DATA:
         assert memory.addresses[datum.name] % datum.alignment == 0
-    if reserved is not None:
-        reserved.stop()
 
 
 def test_reserved_memory_is_taken_once() -> None:
-    with ReservedMemory(_SIZE) as reserved:
+    with EarlyWork() as work:
+        reserved = ReservedMemory(_SIZE, work)
         one, other = ConstantMemory(_DATA, reserved), ConstantMemory(_DATA, reserved)
     assert one.addresses["b"] != other.addresses["b"]
     assert _contents(one) == _contents(other)
 
 
-def test_the_thread_has_ended_after_the_block() -> None:
-    before = threading.active_count()
-    with ReservedMemory(_SIZE):
-        pass
-    assert threading.active_count() == before
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no copies of processes")
 def test_copies_of_the_process_have_the_constants() -> None:
-    with ReservedMemory(_SIZE) as reserved:
+    with EarlyWork() as work:
+        reserved = ReservedMemory(_SIZE, work)
         memory = ConstantMemory(_DATA, reserved)
     if threading.active_count() > 1:
         pytest.skip("other threads run")
