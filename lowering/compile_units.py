@@ -221,22 +221,23 @@ def _kernels(module: ModuleOp) -> tuple[list[tir.FuncOp], list[tir.FuncOp]]:
             if isinstance(op, func.CallOp) and isinstance(top, func.FuncOp):
                 called.add(op.callee.root_reference.data)
             else:
-                named.update(_named_symbols(op))
+                named.update(named_symbols(op))
         if isinstance(top, tir.FuncOp):
             functions.append(top)
-            if not top.is_declaration and _is_alone(ops):
+            if not top.is_declaration and is_alone(ops):
                 alone.add(top.sym_name.data)
     names = (alone & called) - named
     kernels = [function for function in functions if function.sym_name.data in names]
     return kernels, [each for each in functions if each.sym_name.data not in names]
 
 
-def _is_alone(ops: list[Operation]) -> bool:
+def is_alone(ops: list[Operation]) -> bool:
     """Whether the ops of a function need nothing of their module."""
-    return not any(isinstance(op, tir.AssertOp) or _named_symbols(op) for op in ops)
+    return not any(isinstance(op, tir.AssertOp) or named_symbols(op) for op in ops)
 
 
-def _named_symbols(op: Operation) -> set[str]:
+def named_symbols(op: Operation) -> set[str]:
+    """The symbols that the properties and the attributes of an op refer to."""
     found: set[str] = set()
     pending: list[Attribute] = [*op.properties.values(), *op.attributes.values()]
     while pending:

@@ -17,7 +17,7 @@ import re
 import sys
 import threading
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -568,11 +568,27 @@ def load_objects(
 
 def mentions(data: bytes, name: str) -> bool:
     """Whether an object file that `object_file` made defines or uses a global symbol."""
-    if _elf.is_elf(data):
-        return any(symbol.name == name for symbol in _elf.symbols(data))
-    # A table of strings, in which C's names may begin with an underscore.
-    text = name.encode() + b"\0"
-    return b"\0" + text in data or b"\0_" + text in data
+    return mentioned([data])(name)
+
+
+def mentioned(objects: Iterable[bytes]) -> Callable[[str], bool]:
+    """Whether one of the object files defines or uses a global symbol, by its name."""
+    names: set[str] = set()
+    others: list[bytes] = []
+    for data in objects:
+        if _elf.is_elf(data):
+            names.update(symbol.name for symbol in _elf.symbols(data))
+        else:
+            others.append(data)
+
+    def is_mentioned(name: str) -> bool:
+        # A table of strings, in which C's names may begin with an underscore.
+        text = name.encode() + b"\0"
+        return name in names or any(
+            b"\0" + text in data or b"\0_" + text in data for data in others
+        )
+
+    return is_mentioned
 
 
 def needs(data: bytes, name: str) -> bool:

@@ -114,23 +114,22 @@ class NativeExecutable(Executable):
         self.machine_code = compiled = self._cached_or_compiled(reserved)
         """The objects, and the constants that they declare."""
         self._objects = compiled.objects
+        mentioned = llvm_jit.mentioned(self._objects)
         exports = dict.fromkeys(s.function for s in self.signatures.values())
         exports.update(dict.fromkeys(self.packed_functions))
-        self._reporting = {
-            name for name in exports if self._mentions(reporting_name(name))
-        }
+        self._reporting = {name for name in exports if mentioned(reporting_name(name))}
         """The functions that can fail."""
         exports.update(dict.fromkeys(map(reporting_name, self._reporting)))
         # As many as messages have: with no gaps, from the first on.
         numbers = list(
-            itertools.takewhile(self._mentions, map(failed_number, itertools.count()))
+            itertools.takewhile(mentioned, map(failed_number, itertools.count()))
         )
         if self._is_profiled:
             exports.update({KERNEL_NAMES: None, KERNEL_TIMES: None})
-        has_marks = self._mentions(EVENTS)
+        has_marks = mentioned(EVENTS)
         if has_marks:
             exports.update(dict.fromkeys((EVENTS, LIMIT, COUNT, NAMES)))
-        calls = [n for n in (CALL_PACKED, CALL_WITH_SLOTS) if self._mentions(n)]
+        calls = [n for n in (CALL_PACKED, CALL_WITH_SLOTS) if mentioned(n)]
         packed_calls = PackedCalls(externs or {}, self.__getitem__) if calls else None
         symbols: dict[str, int] = {}
         for data in self._objects:
@@ -162,9 +161,6 @@ class NativeExecutable(Executable):
     def reports(self, function: str) -> bool:
         """Whether a function can fail, so that it has a slot for the message."""
         return function in self._reporting
-
-    def _mentions(self, name: str) -> bool:
-        return any(llvm_jit.mentions(data, name) for data in self._objects)
 
     def _cached_or_compiled(self, reserved: ReservedMemory) -> CompiledObjects:
         cache = ObjectCache.default()
@@ -202,6 +198,19 @@ class NativeExecutable(Executable):
                 opt_level=settings.opt_level,
                 winograd_tile=settings.winograd_tile,
                 profile=settings.profile,
+                progress=settings.progress,
+                reserved=reserved,
+                mattr=settings.mattr,
+            )
+            if compiled is not None:
+                return compiled
+        elif settings.optimize:
+            # Late: as above.
+            from xdsl_tvm.runtime.batch_objects import compile_batches
+
+            compiled = compile_batches(
+                self._module,
+                opt_level=settings.opt_level,
                 progress=settings.progress,
                 reserved=reserved,
                 mattr=settings.mattr,

@@ -13,10 +13,11 @@ layer has changed, and another model with the same layers, compile what is new.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -80,7 +81,7 @@ def compile_units(
     context = PassContext.current()
     if context.instruments or context.get_config("tir.instrument_lwp", bool):
         return None
-    goal = _Goal.of(opt_level, mattr)
+    goal = Goal.of(opt_level, mattr)
     units = lower_to_units(
         new_context(),
         module,
@@ -100,7 +101,7 @@ def compile_units(
     keys = [None if cache.folder is None else _key(unit, goal) for unit in kernels]
     objects = [None if key is None else cache.get(key) for key in keys]
     missing = [number for number, data in enumerate(objects) if data is None]
-    new, last = _compiled(
+    new, last = compiled_parts(
         [kernels[number] for number in missing], callers, goal, reserved, progress
     )
     for number, data in zip(missing, new, strict=True):
@@ -114,7 +115,7 @@ def compile_units(
     return CompiledObjects([*found, *last.objects], last.data, last.memory)
 
 
-class _Goal(NamedTuple):
+class Goal(NamedTuple):
     """What units are compiled for."""
 
     opt_level: int
@@ -123,16 +124,16 @@ class _Goal(NamedTuple):
     mattr: str
 
     @staticmethod
-    def of(opt_level: int, mattr: str) -> _Goal:
+    def of(opt_level: int, mattr: str) -> Goal:
         vector_bytes = llvm_jit.host_vector_bytes(mattr)
-        return _Goal(opt_level, vector_bytes, llvm_jit.host_features(mattr), mattr)
+        return Goal(opt_level, vector_bytes, llvm_jit.host_features(mattr), mattr)
 
     def object(self, text: str) -> bytes:
         """The object file of an LLVM module."""
         return llvm_jit.compile_object(text, self.opt_level, mattr=self.mattr)
 
 
-def _key(kernel: Unit, goal: _Goal) -> str:
+def _key(kernel: Unit, goal: Goal) -> str:
     """Where the object of a kernel is kept."""
     return llvm_jit.host_cache_key(
         "kernel",
@@ -143,62 +144,88 @@ def _key(kernel: Unit, goal: _Goal) -> str:
     )
 
 
-def _compiled(
-    kernels: list[Unit],
-    callers: Unit,
-    goal: _Goal,
+class Part(Protocol):
+    """A part of a module that becomes an object file: a `Unit` or the like."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def effort(self) -> int: ...
+
+    def lower(
+        self,
+        ctx: Context,
+        vector_bytes: int,
+        data: list[Datum] | None = None,
+        *,
+        features: str = "",
+    ) -> str: ...
+
+
+def compiled_parts(
+    parts: Sequence[Part],
+    last: Part | None,
+    goal: Goal,
     reserved: ReservedMemory,
     progress: Progress,
 ) -> tuple[list[bytes], CompiledObjects]:
-    """The objects of kernels, and those of the functions that call them.
+    """The objects of parts that any process compiles, and those of `last`.
 
-    This process compiles the callers: their constants stay where they are.
+    This process compiles the last: its constants stay where they are.
     """
-    jobs = [partial(_object, unit, goal) for unit in kernels]
-    order = sorted(range(len(kernels)), key=lambda number: -kernels[number].effort)
-    processes = _processes(callers.size + sum(unit.size for unit in kernels))
+    jobs = [partial(_object, part, goal) for part in parts]
+    order = sorted(range(len(parts)), key=lambda number: -parts[number].effort)
+    every = [*parts] if last is None else [*parts, last]
+    processes = _processes(sum(part.size for part in every))
     if processes > 1:
         # Imported and prepared here, they are so in all processes.
         pipeline_steps(
             llvm_pipeline(vector_bytes=goal.vector_bytes, features=goal.features)
         )
-    last: list[CompiledObjects | Exception] = []
+    found: list[CompiledObjects | Exception] = []
 
-    def compile_callers() -> None:
+    def compile_last() -> None:
         try:
-            last.append(_callers_objects(callers, goal, reserved))
+            found.append(_last_objects(last, goal, reserved))
         except Exception as error:
-            # The error of a kernel comes before it.
-            last.append(error)
+            # The error of another part comes before it.
+            found.append(error)
 
-    outcomes = run_jobs(jobs, order, processes, compile_callers)
+    outcomes = run_jobs(jobs, order, processes, compile_last)
     objects: list[bytes] = []
-    for number, (unit, outcome) in enumerate(zip(kernels, outcomes, strict=True)):
-        progress(f"machine code of {unit.name}", number, len(kernels) + 1)
+    for number, (part, outcome) in enumerate(zip(parts, outcomes, strict=True)):
+        progress(f"machine code of {part.name}", number, len(every))
         if isinstance(outcome, Ended):
             raise DiagnosticException(
-                f"LLVM cannot compile {unit.name}: its process {outcome.reason}; compile "
+                f"LLVM cannot compile {part.name}: its process {outcome.reason}; compile "
                 "with opt_level=0, or change the function"
             )
         if isinstance(outcome, Exception):
             raise outcome
         objects.append(outcome)
-    progress(f"machine code of {callers.name}", len(kernels), len(kernels) + 1)
-    if isinstance(last[0], Exception):
-        raise last[0]
-    return objects, last[0]
+    if last is not None:
+        progress(f"machine code of {last.name}", len(parts), len(every))
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return objects, found[0]
 
 
-def _object(kernel: Unit, goal: _Goal) -> bytes:
-    text = kernel.lower(new_context(), goal.vector_bytes, features=goal.features)
+def _object(part: Part, goal: Goal) -> bytes:
+    text = part.lower(new_context(), goal.vector_bytes, features=goal.features)
     return goal.object(text)
 
 
-def _callers_objects(
-    callers: Unit, goal: _Goal, reserved: ReservedMemory
+def _last_objects(
+    last: Part | None, goal: Goal, reserved: ReservedMemory
 ) -> CompiledObjects:
+    if last is None:
+        return CompiledObjects([])
     data: list[Datum] | None = [] if llvm_jit.holds_data() else None
-    text = callers.lower(new_context(), goal.vector_bytes, data, features=goal.features)
+    text = last.lower(new_context(), goal.vector_bytes, data, features=goal.features)
     object_file = goal.object(text)
     # Constants are copied now, while other processes compile.
     memory = ConstantMemory(data, reserved) if data else None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -78,9 +77,9 @@ class ConvertVectorToLLVM(CompilerPass):
         bytes, is a call of a private function, one for each type of vectors, which tests
         the address: at the beginning of a line the processor stores it at once.
         Where vectors of more than 16 bytes are loaded or stored, functions with a body
-        get `passthrough` with "stackrealign". LLVM aligns the vectors that it keeps on the stack to their
-        size only if it knows of this before it assigns registers; others may extend over
-        two lines of the cache.
+        get `passthrough` with "stackrealign". LLVM aligns the vectors that it keeps on
+        the stack to their size only if it knows of this before it assigns registers;
+        others may extend over two lines of the cache.
         vector.broadcast → insertelement and shufflevector; extract and insert at one
         position → extractelement, insertelement; shuffle → shufflevector; fma →
         llvm.intr.fma

@@ -179,3 +179,66 @@ def test_a_process_that_llvm_ends_names_the_kernel(
         "LLVM cannot compile log_softmax: its process ended by signal 6 (Aborted); "
         "compile with opt_level=0, or change the function"
     )
+
+
+BATCHES = """
+import os
+import numpy as np
+import xdsl_tvm
+from xdsl_tvm.lowering import function_batches
+from xdsl_tvm.runtime import _workers
+from xdsl_tvm.runtime.native import NativeExecutable
+
+TEXT = '''
+tir.func @f{n}(%a: !tir.handle) attributes {{global_symbol = "f{n}"}} {{
+  %A = tir.match_buffer %a : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %i = %c0 to %c4 {{
+    {check}%x = tir.load %A[%i] : f32
+    %y = tir.const {n}.0 : f32
+    %z = tir.add %x, %y : f32
+    tir.store %z, %A[%i] : f32
+  }}
+}}
+'''
+CHECK = '%p = tir.cmp lt %i, %c4 : i32  tir.assert %p, "four"  '
+text = "".join(TEXT.format(n=n, check=CHECK if n == 2 else "") for n in range(12))
+
+function_batches.OPERATIONS = 32
+forked = []
+fork = _workers._fork
+_workers._fork = lambda: forked.append(0) or fork()
+objects = []
+for processes in (1, 2):
+    os.environ["XDSL_TVM_COMPILE_PROCESSES"] = str(processes)
+    steps = []
+    code = xdsl_tvm.compile(text, progress=lambda *step: steps.append(step))
+    assert isinstance(code, NativeExecutable)
+    objects.append(code.machine_code.objects)
+    array = np.zeros(4, "float32")
+    for n in range(12):
+        code[f"f{n}"](array)
+    assert array.tolist() == [66.0] * 4
+    assert steps == [
+        ("machine code of f0 to f4", 0, 4),
+        ("machine code of f5 to f8", 1, 4),
+        ("machine code of f9 to f11", 2, 4),
+        ("machine code of f2", 3, 4),
+    ], steps
+    print(len(forked), len(objects[-1]))
+assert objects[0] == objects[1]
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+def test_batches_of_tir_functions_are_the_same_for_one_process_and_two() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BATCHES],
+        env={**os.environ, "XDSL_TVM_CACHE": "off"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "0 4\n1 4\n"), done.stderr
