@@ -156,11 +156,15 @@ _SLOW: dict[type[Operation], int] = {
 LANES = 8
 """How many operations of a loop that LLVM makes vectors of take the time of one."""
 
+_VECTOR_ACCESS = 2 * LANES
+"""The work of loading or storing a vector, and of computing where it is."""
+
 
 def work_of(block: Block) -> int | None:
     """About how much work one run of a loop body is; None where nobody can tell.
 
-    An operation counts `LANES`, and a scalar one in an innermost loop counts 1.
+    An operation counts `LANES`, one that loads or stores a vector `_VECTOR_ACCESS`, and a
+    scalar one in an innermost loop counts 1.
     Arithmetic on integers counts as well as that on floats, though much of it is that of
     indices, which goes away.
     """
@@ -180,6 +184,8 @@ def _work_of_op(op: Operation, inner: bool) -> int | None:
     if not op.regions:
         if _is_call(op):
             return None
+        if _is_vector_access(op):
+            return _VECTOR_ACCESS
         cost = _SLOW.get(type(op), 1)
         return cost if inner and not _has_vector(op) else cost * LANES
     if isinstance(op, scf.IfOp):
@@ -195,6 +201,7 @@ def _work_of_op(op: Operation, inner: bool) -> int | None:
 
 _is_free = of_classes(*_FREE)
 _is_call = of_classes(func.CallOp, llvm.CallOp)
+_is_vector_access = of_classes(vector.LoadOp, vector.StoreOp)
 _is_vector = of_classes(VectorType)
 _is_index = of_classes(IndexType)
 

@@ -67,8 +67,8 @@ class ConvertSCFParallelToThreads(CompilerPass):
     Input form: any verified IR
     Output form: no scf.parallel in a func.func, except those with reductions
     Options: `min_work`: how much work a loop needs for several threads, where that can be
-        estimated: 8 for each operation, and 1 for each scalar one in an innermost loop
-        (262144, which takes some 10 µs)
+        estimated: 8 for each operation, 16 for one that loads or stores a vector, and 1
+        for each scalar one in an innermost loop (262144, which takes some 10 µs)
     Rewrites: the body of a loop becomes a function, which gets what it uses as arguments.
         The loop calls the pool, which calls a second function with the number of a share
         and how many there are; this one takes what it needs from a struct on the stack
