@@ -69,9 +69,20 @@ def _conv(node: Node) -> Value:
 
 
 def convolved(
-    node: Node, data: Expr, weight: Expr, bias: Expr | None, weight_index: int = 1
+    node: Node,
+    data: Expr,
+    weight: Expr,
+    bias: Expr | None,
+    weight_index: int = 1,
+    *,
+    padding: float = 0,
+    out_dtype: str | None = None,
 ) -> Expr:
-    """The convolution of a node, of data and weights made of its inputs."""
+    """The convolution of a node, of data and weights made of its inputs.
+
+    What is around the data is `padding`. Sums are in `out_dtype`, by default the dtype of
+    the operands.
+    """
     count = node.rank() - 2
     if count not in _COUNTS:
         raise node.error(f"convolutions of {count} spatial axes are not converted")
@@ -82,7 +93,15 @@ def convolved(
     pads = spatial_pads(node, spatial(node), kernel, strides, dilations)
     function = (op.nn.conv1d, op.nn.conv2d, op.nn.conv3d)[count - 1]
     groups = node.int_of("group", 1)
-    result = function(data, weight, strides, pads, dilations, groups)
+    if padding and any(pads):
+        around = [0] * 4 + [
+            width
+            for pair in zip(pads[:count], pads[count:], strict=True)
+            for width in pair
+        ]
+        data = op.nn.pad(data, around, pad_value=padding)
+        pads = [0] * len(pads)
+    result = function(data, weight, strides, pads, dilations, groups, out_dtype=out_dtype)
     return result if bias is None else _with_bias(result, bias, count)
 
 

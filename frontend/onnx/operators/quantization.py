@@ -6,8 +6,11 @@ import numpy as np
 
 from xdsl_tvm import relax
 from xdsl_tvm.frontend.onnx.node import Node, converts
-from xdsl_tvm.frontend.onnx.operators.convolution import convolved
 from xdsl_tvm.frontend.onnx.operators.elementwise import saturated
+from xdsl_tvm.frontend.onnx.operators.integer_products import (
+    integer_convolution,
+    integer_product,
+)
 from xdsl_tvm.frontend.onnx.values import Value
 from xdsl_tvm.relax import op
 from xdsl_tvm.relax.expr import Expr
@@ -104,27 +107,14 @@ def _dynamic_quantize(node: Node) -> list[Value]:
     return [_quantized(node, x, scale, point, "uint8"), scale, point]
 
 
-def _centred(node: Node, index: int, zero_index: int, column: bool) -> Expr:
-    """An operand as int32, less its zero point, one of all or of each row or column."""
-    x = op.astype(node.expr(index), "int32")
-    if (zero := node.optional(zero_index)) is None:
-        return x
-    zero = op.astype(zero, "int32")
-    if node.rank(zero_index) == 1:
-        zero = op.reshape(zero, [-1]) if node.sizes(zero_index) == (1,) else zero
-        if not column and node.sizes(zero_index) != (1,):
-            zero = op.expand_dims(zero, [1])
-    return op.subtract(x, zero)
-
-
 @converts("MatMulInteger")
 def _matmul_integer(node: Node) -> Value:
-    return op.matmul(_centred(node, 0, 2, False), _centred(node, 1, 3, True))
+    return integer_product(node, (0, 2), (1, 3))
 
 
 @converts("QLinearMatMul")
 def _qlinear_matmul(node: Node) -> Value:
-    product = op.matmul(_centred(node, 0, 2, False), _centred(node, 3, 5, True))
+    product = integer_product(node, (0, 2), (3, 5))
     a, b, y = (op.astype(node.expr(index), "float32") for index in (1, 4, 6))
     scale = op.divide(op.multiply(a, b), y)
     scaled = op.multiply(op.astype(product, "float32"), scale)
@@ -134,13 +124,12 @@ def _qlinear_matmul(node: Node) -> Value:
 
 @converts("ConvInteger")
 def _conv_integer(node: Node) -> Value:
-    return convolved(node, _centred(node, 0, 2, False), _weights(node, 1, 3), None)
+    return integer_convolution(node, (0, 2), (1, 3), None)
 
 
 @converts("QLinearConv")
 def _qlinear_conv(node: Node) -> Value:
-    weight = _weights(node, 3, 5)
-    summed = convolved(node, _centred(node, 0, 2, False), weight, node.optional(8), 3)
+    summed = integer_convolution(node, (0, 2), (3, 5), node.optional(8))
     scale = op.astype(node.expr(4), "float32")
     if node.rank(4) == 1 and node.sizes(4) != (1,):
         scale = op.expand_dims(scale, list(range(1, node.rank() - 1)))
@@ -150,14 +139,3 @@ def _qlinear_conv(node: Node) -> Value:
     )
     one = relax.const(np.float32(1))
     return _quantized(node, scaled, one, op.reshape(node.expr(7), []), node.dtype(7))
-
-
-def _weights(node: Node, index: int, zero_index: int) -> Expr:
-    """Weights as int32, less their zero point, one of all or of each output channel."""
-    x = op.astype(node.expr(index), "int32")
-    if (zero := node.optional(zero_index)) is None:
-        return x
-    zero = op.astype(zero, "int32")
-    if node.rank(zero_index) == 1:
-        zero = op.expand_dims(zero, list(range(1, node.rank(index))))
-    return op.subtract(x, zero)
