@@ -81,8 +81,12 @@ def _quantize(node: Node) -> Value:
     return _quantized(node, node.expr(), scale, zero, dtype)
 
 
-def _quantized(node: Node, x: Expr, scale: Expr, zero: Expr | None, dtype: str) -> Expr:
-    ratio = op.divide(op.astype(x, "float32"), op.astype(scale, "float32"))
+def _quantized(
+    node: Node, x: Expr, scale: Expr | None, zero: Expr | None, dtype: str
+) -> Expr:
+    ratio = op.astype(x, "float32")
+    if scale is not None:
+        ratio = op.divide(ratio, op.astype(scale, "float32"))
     if dtype.startswith("float8"):
         if node.int_of("saturate", 1):
             ratio = saturated(ratio, dtype)
@@ -118,8 +122,7 @@ def _qlinear_matmul(node: Node) -> Value:
     a, b, y = (op.astype(node.expr(index), "float32") for index in (1, 4, 6))
     scale = op.divide(op.multiply(a, b), y)
     scaled = op.multiply(op.astype(product, "float32"), scale)
-    one = relax.const(np.float32(1))
-    return _quantized(node, scaled, one, node.expr(7), node.dtype(7))
+    return _quantized(node, scaled, None, node.expr(7), node.dtype(7))
 
 
 @converts("ConvInteger")
@@ -137,5 +140,4 @@ def _qlinear_conv(node: Node) -> Value:
     scaled = op.multiply(
         op.astype(summed, "float32"), op.divide(op.multiply(a, scale), y)
     )
-    one = relax.const(np.float32(1))
-    return _quantized(node, scaled, one, op.reshape(node.expr(7), []), node.dtype(7))
+    return _quantized(node, scaled, None, op.reshape(node.expr(7), []), node.dtype(7))
