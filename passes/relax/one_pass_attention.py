@@ -71,9 +71,9 @@ class OnePassAttention(CompilerPass):
         the number of keys, which may be a symbol, as may the batch and the number of
         queries, which decides between the two when the program runs. Blocks of keys that
         no query of a task sees are left out. Sums are in f32 and do not depend on the
-        number of threads. The queries are multiplied by the scale before the products, and each
-        result by the reciprocal of its sum: results differ from those of the operator by
-        rounding. A query that sees no key becomes NaN.
+        number of threads. The queries are multiplied by the scale before the products,
+        and each result by the reciprocal of its sum: results differ from those of the
+        operator by rounding. A query that sees no key becomes NaN.
 
         For CUDA the function is one kernel, of loops that are bound to threads. A block
         of threads has up to 64 queries of one head, copies tiles of keys and values to

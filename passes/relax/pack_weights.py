@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     ModuleOp,
     TensorType,
+    bf16,
     f16,
+    f32,
     i32,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -74,13 +76,15 @@ class PackWeights(CompilerPass):
         better than two, or as well. A weight of several products is packed once. Time is
         linear in the size of the function and of the weights.
 
+        Products of bf16 or f16 that are summed in f32 have panels of their dtype.
+
         Products of bytes that are summed in i32, where `features` have an instruction for
         dot products of bytes, read `%p[j // 48, k // 4, j % 48 * 4 + k % 4]`, zeros after
         the last term, for any number of rows.
     Leaves alone: products whose right operand is no constant of two dimensions; of fewer
         rows than `least_rows`, of fewer than 8 terms, of fewer columns than a vector has
         lanes; other dtypes than f16 and those of 32 and 64 bits, and several dtypes, but
-        for bytes; tensors on a device
+        for these; tensors on a device
     Errors: `vector_bytes` that is no power of two from 4 to 1024; a feature that is none
         of these
     Attributes: read: none; created: none; removed: none
@@ -132,7 +136,8 @@ class PackWeights(CompilerPass):
         if dtype is None or x.shape is None or weight.shape is None:
             return None
         is_dot = has_dot and dtype == i32 and is_byte(x.dtype) and is_byte(weight.dtype)
-        if not is_dot and len({info.dtype for info in known}) != 1:
+        is_narrow = dtype == f32 and x.dtype == weight.dtype and x.dtype in (bf16, f16)
+        if not (is_dot or is_narrow) and len({info.dtype for info in known}) != 1:
             return None
         if not tir.is_scalar(dtype) or not _is_computed(dtype):
             return None
@@ -231,10 +236,11 @@ class _Product:
             (k,) = terms
             panel, lane = column // self.width, column % self.width
             if self.group == 1:
-                return x[(*rows, k)] * weight[panel, k, lane]
-            place = lane * self.group + k % self.group
-            byte = weight[panel, k // self.group, place]
-            return x[(*rows, k)].cast(site.dtype) * byte.cast(site.dtype)
+                element = weight[panel, k, lane]
+            else:
+                place = lane * self.group + k % self.group
+                element = weight[panel, k // self.group, place]
+            return x[(*rows, k)].cast(site.dtype) * element.cast(site.dtype)
 
         return site.program.reduce(
             _NAME, site.shape, [x.shape[-1]], site.dtype, SUM, term

@@ -507,7 +507,8 @@ class ContractionLoops(ContractionSizes):
                 place = self._copied_column(tile.part, tile.panel, term, column)
                 return code.load(*place)
             at = smart.add(tile.part.term, term)
-            return code.load(self.panels[0].buffer, tile.panel, at, column)
+            element = code.load(self.panels[0].buffer, tile.panel, at, column)
+            return smart.cast(self.dtype, element)
 
         height, kind = self.number(self.height), tir.ForKind.UNROLLED
         with code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:

@@ -193,8 +193,10 @@ class ContractionSizes:
     @cached_property
     def panels(self) -> tuple[tir.LoadOp, int] | None:
         """The load of a `b` that is in panels, `b[column // w, term, column % w]`, and
-        their width `w`; None for any other."""
+        their width `w`; None for any other. Its elements may be converted."""
         load = self.found.b.owner
+        if isinstance(load, tir.CastOp):
+            load = load.operands[0].owner
         columns = [axis for axis in self.found.columns if axis.size != 1]
         if not isinstance(load, tir.LoadOp) or len(columns) != 1:
             return None

@@ -4,7 +4,7 @@ The instruction adds to each lane four products of unsigned and signed bytes, so
 taken in quads: `a` is copied with the terms of a row next to each other, and `b` with the
 four terms of a column next to each other, unless relax-pack-weights has stored it so. A
 step multiplies a quad of a row, in all lanes, and a vector of columns. Missing terms of
-the last quad are zero in `b`.
+the last quad are zero in both, but that of panels there may be anything.
 
 Where both operands are signed, or both are unsigned, the highest bit of the bytes of `a`
 is turned over as they are copied, which makes them the other kind, 128 more or less. What
@@ -221,7 +221,8 @@ class DotContraction(ContractionLoops):
         first = self.first_row(smart.add(part.tile, tile))
         (axis,) = self.found.terms
         low, size = _four(part.term), _four(part.terms)
-        zero = smart.const(0, self._type_of_a)
+        # Whatever `b` has after the last term: its excess is taken away again.
+        zero = self._row_byte(smart.const(0, self._type_of_a))
 
         def store(row: Expr, term: Expr, value: Expr) -> None:
             place = smart.mul(smart.sub(row, first), _four(self._stride_of_rows))

@@ -55,7 +55,11 @@ class RowFetches:
 
 
 def row_fetches(
-    group: Sequence[Nest], number: int, rows: Sequence[Axis], point: Point, machine: Machine
+    group: Sequence[Nest],
+    number: int,
+    rows: Sequence[Axis],
+    point: Point,
+    machine: Machine,
 ) -> RowFetches | None:
     """What the nest of that number fetches at a point of the rows that a group shares.
 

@@ -263,7 +263,7 @@ class _Convolution(Tiling):
 
     def _write_initial(self, for_each: _ForEach) -> None:
         """Set all sums to what they are before their terms."""
-        code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
+        pairs, every = self.pairs, (0, for_each.tile.size)
         if pairs is None:
             for_each.vector(
                 every,
@@ -284,7 +284,7 @@ class _Convolution(Tiling):
     def _write_results(
         self, for_each: _ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
-        code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
+        pairs, every = self.pairs, (0, for_each.tile.size)
         if pairs is None:
             for_each.vector(
                 every, lambda r, u, v, at: self.store_result(result(r, u, v), at)
@@ -583,7 +583,7 @@ class _ForEach:
     def columns_of_pairs(
         self, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
-        """Store the results of all columns, two at a time, from sums in pairs of terms."""
+        """Store the results of all columns, two at a time, from sums in pairs."""
         whole, size = self.convolution, self.tile.size
         lanes = ramp(whole.number(0), pairs.lanes)
         zero = smart.const(0, whole.lane.variable.type)

@@ -229,3 +229,19 @@ llvm.func @f(%s: f16, %x: vector<4xf16>) {
   %0 = tvm_llvm.call_intrinsic "llvm.vector.reduce.fadd"(%s, %x) : (f16, vector<4xf16>) -> f16
   llvm.return
 }
+
+// -----
+
+// CHECK: 'llvm.x86.avx512.vpdpbusd.512' needs a processor with avx512vnni: name its features, or leave them out where the program is scheduled
+llvm.func @f(%x: vector<16xi32>) {
+  %0 = tvm_llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%x, %x, %x) : (vector<16xi32>, vector<16xi32>, vector<16xi32>) -> vector<16xi32>
+  llvm.return
+}
+
+// -----
+
+// CHECK: 'llvm.x86.avx512.vpdpbusd.256' needs a processor with avxvnni or avx512vl and avx512vnni
+llvm.func @f(%x: vector<8xi32>) {
+  %0 = tvm_llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"(%x, %x, %x) : (vector<8xi32>, vector<8xi32>, vector<8xi32>) -> vector<8xi32>
+  llvm.return
+}

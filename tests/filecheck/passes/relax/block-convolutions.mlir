@@ -1,5 +1,6 @@
 // RUN: xdsl-opt %s -p 'relax-block-convolutions{lanes=4}' | filecheck %s
 // RUN: xdsl-opt %s -p 'relax-block-convolutions{lanes=1}' | filecheck %s --check-prefix=NONE
+// RUN: xdsl-opt %s -p 'relax-block-convolutions{lanes=4 features="avx512vl avx512vnni"}' | filecheck %s --check-prefix=BYTES
 
 // NONE-NOT: layout_transform
 
@@ -117,4 +118,20 @@ relax.func @left_alone(%x: !four, %s: !six, %w: tensor<4x4x1x1xf32>, %y: tensor<
     relax.output %t : !all
   }
   relax.return %r : !all
+}
+
+// Bytes are multiplied in quads of channels, which are last, where processors do that.
+// BYTES-LABEL: relax.func @bytes
+// BYTES: %[[X:.*]] = relax.permute_dims %x axes [0, 2, 3, 1]
+// BYTES: %[[W:.*]] = relax.permute_dims %w axes [2, 3, 1, 0]
+// BYTES: relax.nn.conv2d %[[X]], %[[W]] {{.*}} layout "NHWC" kernel "HWIO" out_layout "NHWC" out_dtype i32
+// CHECK-LABEL: relax.func @bytes
+// CHECK: layout "NCHW4c" kernel "OIHW4i4o"
+relax.func @bytes(%x: tensor<1x4x6x6xui8>) -> tensor<1x8x4x4xi32> attributes {global_symbol = "bytes"} {
+  %w = relax.constant dense<-3> : tensor<8x4x3x3xi8>
+  %r = relax.dataflow -> (tensor<1x8x4x4xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x4x6x6xui8>, tensor<8x4x3x3xi8>) -> tensor<1x8x4x4xi32>
+    relax.output %y : tensor<1x8x4x4xi32>
+  }
+  relax.return %r : tensor<1x8x4x4xi32>
 }

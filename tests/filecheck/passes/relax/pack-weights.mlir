@@ -1,5 +1,6 @@
 // RUN: xdsl-opt %s -p 'relax-pack-weights{vector_bytes=16}' | filecheck %s
 // RUN: xdsl-opt %s -p relax-pack-weights | filecheck %s --check-prefix=WIDE
+// RUN: xdsl-opt %s -p 'relax-pack-weights{vector_bytes=16 features="avx512vl avx512vnni"}' | filecheck %s --check-prefix=BYTES
 
 !x = tensor<12x8xf32>
 !w = tensor<8x16xf32>
@@ -61,4 +62,27 @@ relax.func @left_alone(%x: !x, %v: !w, %few: tensor<3x8xf32>, %thin: tensor<12x7
   %f = relax.matmul %x, %two : (!x, tensor<2x8x16xf32>) -> tensor<2x12x16xf32>
   %t = relax.tuple(%a, %b, %c, %d, %e, %f) : !y, tensor<3x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xbf16>, tensor<2x12x16xf32>
   relax.return %t : !relax.tuple<!y, tensor<3x16xf32>, tensor<12x16xf32>, tensor<12x3xf32>, tensor<12x16xbf16>, tensor<2x12x16xf32>>
+}
+
+// Four terms of a column are next to each other where processors add them at once, for any
+// number of rows; the last quad is filled up.
+// BYTES-LABEL: relax.func @bytes
+// BYTES: %[[P:.*]] = relax.constant {{.*}} : tensor<1x3x32xi8>
+// BYTES: relax.call_tir @{{.*}}(%x, %[[P]]) : (tensor<2x10xui8>, tensor<1x3x32xi8>) -> tensor<2x7xi32>
+// CHECK-LABEL: relax.func @bytes
+// CHECK: relax.matmul
+relax.func @bytes(%x: tensor<2x10xui8>) -> tensor<2x7xi32> attributes {global_symbol = "bytes"} {
+  %w = relax.constant dense<-5> : tensor<10x7xi8>
+  %y = relax.matmul %x, %w out_dtype i32 : (tensor<2x10xui8>, tensor<10x7xi8>) -> tensor<2x7xi32>
+  relax.return %y : tensor<2x7xi32>
+}
+
+// Narrow floats that are summed in f32 stay narrow.
+// CHECK-LABEL: relax.func @narrow
+// CHECK: relax.constant {{.*}} : tensor<1x8x8xbf16>
+// CHECK: relax.call_tir {{.*}} : (tensor<4x8xbf16>, tensor<1x8x8xbf16>) -> tensor<4x8xf32>
+relax.func @narrow(%x: tensor<4x8xbf16>) -> tensor<4x8xf32> attributes {global_symbol = "narrow"} {
+  %w = relax.constant dense<0.5> : tensor<8x8xbf16>
+  %y = relax.matmul %x, %w out_dtype f32 : (tensor<4x8xbf16>, tensor<8x8xbf16>) -> tensor<4x8xf32>
+  relax.return %y : tensor<4x8xf32>
 }

@@ -1,0 +1,227 @@
+"""Sums of products of bytes by instructions for dot products of four terms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import DiagnosticException, PassFailedException
+
+from xdsl_tvm import compile, interpret
+from xdsl_tvm.dialects.tir.processor_instructions import FEATURES, byte_dot
+from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.lowering.pipelines import llvm_pipeline, run_pipeline
+from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
+from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime import llvm_jit
+from xdsl_tvm.tvmscript.parser import parse
+
+Array = NDArray[Any]
+DOT = "llvm.x86.avx512.vpdpbusd.128"
+SCHEDULE = DefaultCPUSchedule(
+    vector_bytes=16,
+    parallel_grain=30,
+    cache_bytes=768,
+    first_cache_bytes=1024,
+    second_cache_bytes=512,
+    features="avx512vl avx512vnni",
+)
+HEAD = "from xdsl_tvm.tvmscript import tir as T\n\n@T.prim_func\ndef main"
+
+
+def _product(rows: int, columns: int, terms: int, a: str, b: str) -> ModuleOp:
+    """`C[i, j] = sum(A[i, k] * B[k, j])` in int32."""
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, ({rows}, {terms}), "{a}")
+    B = T.match_buffer(y, ({terms}, {columns}), "{b}")
+    C = T.match_buffer(z, ({rows}, {columns}), "int32")
+    for i, j, k in T.grid({rows}, {columns}, {terms}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + (
+                T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
+            )
+""")
+
+
+def _panels(rows: int, columns: int, terms: int) -> ModuleOp:
+    """The same with a `B` in panels of two vectors, of four lanes each."""
+    shape = (-(-columns // 8), -(-terms // 4), 32)
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, ({rows}, {terms}), "int8")
+    B = T.match_buffer(y, {shape}, "int8")
+    C = T.match_buffer(z, ({rows}, {columns}), "int32")
+    for i, j, k in T.grid({rows}, {columns}, {terms}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast(
+                "int32", B[vj // 8, vk // 4, vj % 8 * 4 + vk % 4]
+            )
+""")
+
+
+def _convolution(channels: int, a: str, b: str, step: int = 1) -> ModuleOp:
+    """A window of 2 by 3 over an image with channels last."""
+    height, width = 3, 4
+    rows, columns = 2 + (height - 1) * step, 3 + (width - 1) * step
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, (1, {rows}, {columns}, {channels}), "{a}")
+    B = T.match_buffer(y, (2, 3, {channels}, 8), "{b}")
+    C = T.match_buffer(z, (1, {height}, {width}, 8), "int32")
+    for n, i, j, o, u, v, k in T.grid(1, {height}, {width}, 8, 2, 3, {channels}):
+        with T.block("C"):
+            vn, vi, vj, vo, vu, vv, vk = T.axis.remap("SSSSRRR", [n, i, j, o, u, v, k])
+            with T.init():
+                C[vn, vi, vj, vo] = 0
+            C[vn, vi, vj, vo] = C[vn, vi, vj, vo] + T.Cast(
+                "int32", A[vn, vi * {step} + vu, vj * {step} + vv, vk]
+            ) * T.Cast("int32", B[vu, vv, vk, vo])
+""")
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "terms", "a", "b"),
+    [
+        (12, 16, 32, "uint8", "int8"),
+        (13, 21, 45, "int8", "uint8"),
+        (10, 8, 9, "int8", "int8"),
+        (13, 9, 18, "uint8", "uint8"),
+    ],
+)
+def test_products(rows: int, columns: int, terms: int, a: str, b: str) -> None:
+    """All signs; whole tiles and quads, edges and a last quad that is not full; parts."""
+    module = _product(rows, columns, terms, a, b)
+    assert DOT in str(SCHEDULE(module))
+    check_semantics(module, (SCHEDULE,))
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+def test_panels_of_quads_are_read_where_they_are(rows: int) -> None:
+    """One row, too."""
+    module = _panels(rows, 13, 10)
+    text = str(SCHEDULE(module))
+    assert DOT in text
+    assert '"columns"' not in text
+    check_semantics(module, (SCHEDULE,))
+
+
+@pytest.mark.parametrize(
+    ("channels", "a", "b", "step"), [(8, "uint8", "int8", 1), (4, "int8", "int8", 2)]
+)
+def test_windows_are_read_where_they_are(
+    channels: int, a: str, b: str, step: int
+) -> None:
+    module = _convolution(channels, a, b, step)
+    text = str(SCHEDULE(module))
+    assert DOT in text
+    assert '"rows"' not in text
+    check_semantics(module, (SCHEDULE,))
+
+
+def test_what_has_no_quads_is_left_to_others() -> None:
+    """Three channels; a processor without the instruction; wider integers."""
+    assert DOT not in str(SCHEDULE(_convolution(3, "uint8", "int8")))
+    without = DefaultCPUSchedule(vector_bytes=16, features="avx512vnni")
+    assert DOT not in str(without(_product(12, 16, 32, "int8", "int8")))
+    assert DOT not in str(SCHEDULE(_product(12, 16, 32, "int16", "int8")))
+
+
+def test_the_sizes_of_instructions() -> None:
+    assert byte_dot(16, ["avx512vnni"]) is not None
+    assert byte_dot(8, ["avx512vnni"]) is None
+    assert byte_dot(8, ["avxvnni"]) is not None
+    assert byte_dot(2, FEATURES) is None
+
+
+def _called(types: tuple[str, str]) -> ModuleOp:
+    """A program that names the instruction, as schedules of TVM do."""
+    a, b = types
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, (4,), "{a}")
+    B = T.match_buffer(y, (4,), "{b}")
+    C = T.match_buffer(z, (4,), "int32")
+    C[0:4] = T.call_llvm_pure_intrin("int32x4", "{DOT}", C[0:4], A[0:4], B[0:4])
+""")
+
+
+def test_words_of_four_bytes() -> None:
+    """The lowest byte is the first; sums are modulo 2^32."""
+    random = np.random.default_rng(3)
+    a, b = (random.integers(-(1 << 31), 1 << 31, 4).astype(np.int32) for _ in range(2))
+    start = np.array([0, -(1 << 31), (1 << 31) - 1, 7], np.int32)
+    products = a.view(np.uint8).astype(np.int64) * b.view(np.int8)
+    expected = (start + products.reshape(4, 4).sum(1)).astype(np.int32)
+    module = _called(("int32", "int32"))
+    calls = [interpret(module)["main"]]
+    if "avxvnni" in _host_features() or "avx512vl" in _host_features():
+        calls.append(compile(module)["main"])
+    for call in calls:
+        found = start.copy()
+        call(a, b, found)
+        np.testing.assert_array_equal(found, expected)
+
+
+def _host_features() -> list[str]:
+    try:
+        return llvm_jit.host_features().split()
+    except DiagnosticException:
+        return []
+
+
+def test_other_operands_are_refused() -> None:
+    module = _called(("int16", "int32"))
+    message = f'"{DOT}" takes vector<4xi32>, vector<16xui8> and vector<16xi8>'
+    with pytest.raises(PassFailedException, match=message):
+        run_pipeline(new_context(), module, llvm_pipeline())
+
+
+def test_a_processor_without_it_is_refused() -> None:
+    """Before LLVM sees the program, which would end the process."""
+    with pytest.raises(PassFailedException, match="needs a processor with avxvnni or"):
+        run_pipeline(new_context(), _called(("int32", "int32")), llvm_pipeline())
+
+
+def _results(module: ModuleOp, target: str | None, *arrays: Array) -> Array:
+    result = np.zeros((5, 40), np.int32)
+    compile(module, target)["main"](*arrays, result)
+    return result
+
+
+def test_sums_are_exact_with_and_without_instructions() -> None:
+    """The largest products, as machine code for parts of this machine's processor."""
+    pytest.importorskip("llvmlite")
+    module = _product(5, 40, 23, "int8", "int8")
+    random = np.random.default_rng(2)
+    x: Array = random.integers(-128, -120, (5, 23)).astype(np.int8)
+    y: Array = random.integers(-128, -120, (23, 40)).astype(np.int8)
+    expected = x.astype(np.int32) @ y.astype(np.int32)
+    has = llvm_jit.host_features().split()
+    without = ",".join(f"-{name}" for name in has)
+    targets = [None, f"llvm -mattr={without}"] if has else [None]
+    for target in targets:
+        np.testing.assert_array_equal(_results(module, target, x, y), expected)
+
+
+def test_features_of_a_target() -> None:
+    pytest.importorskip("llvmlite")
+    module = _product(4, 8, 8, "int8", "int8")
+    with pytest.raises(ValueError, match="mattr names '-sse9'; name features"):
+        compile(module, "llvm -mattr=-sse9")
+    with pytest.raises(ValueError, match="takes no attributes but mattr; leave out mcpu"):
+        compile(module, "llvm -mcpu=skylake")
+    for name in llvm_jit.host_features().split():
+        assert name not in llvm_jit.host_features(f"-{name}").split()
+    if llvm_jit.host_vector_bytes() == 64:
+        assert llvm_jit.host_vector_bytes("-avx512f") == 32
+        assert "avx512vnni" not in llvm_jit.host_features("-avx512f")
