@@ -263,7 +263,7 @@ class _Convolution(Tiling):
 
     def _write_initial(self, for_each: _ForEach) -> None:
         """Set all sums to what they are before their terms."""
-        pairs, every = self.pairs, (0, for_each.tile.size)
+        code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
         if pairs is None:
             for_each.vector(
                 every,
