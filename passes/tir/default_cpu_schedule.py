@@ -65,8 +65,8 @@ class DefaultCPUSchedule(CompilerPass):
         than this, its stores bypass the cache
         `reassociate` (true): sums and products of floats along the axis along which
         their terms are in memory are gathered in several lanes, and so are least and
-        greatest elements, whose values do not depend on the order; false keeps the order
-        of the program
+        greatest elements, whose values do not depend on the order, and sums of
+        convolutions may begin with a bias; false keeps the order of the program
         `fuse_multiply_add` (true): matrix products round once per term; false rounds the
         product as well
         `parallel_grain` (16384): nests of fewer iterations stay on one thread
@@ -120,8 +120,10 @@ class DefaultCPUSchedule(CompilerPass):
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
-        large weights are fetched ahead. Threads share the rows of an image where the
-        weight is small, and channels otherwise (see `windowed_loops.py`).
+        large weights are fetched ahead. Where blocks fill half of a vector, its lanes
+        have two terms each (see `windowed_pairs.py`). Sums of depthwise convolutions
+        begin with a bias that is added to them. Threads share the rows of an image where
+        the weight is small, and channels otherwise (see `windowed_loops.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows. With columns next to each other, stretches of results are in the
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,

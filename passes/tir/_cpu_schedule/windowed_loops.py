@@ -6,6 +6,7 @@ channels come last. Nothing is copied: one operand is read as vectors of the las
 the other likewise, or as single elements for all lanes. What a large weight has later is
 fetched ahead.
 
+The lanes of blocks that fill half of a vector have two terms each (`windowed_pairs.py`).
 Tiles at the left and the right edge have a loop for each run of places in the window of
 which the same columns are inside; rows that are outside are left out at run time.
 """
@@ -422,12 +423,9 @@ class _Convolution(Tiling):
         valid = for_each.tile.valid
         hints = None
         if self.keeps_loops:
-            window = self.found.window
-            is_channel = window is not None and not inner and axis is not window
-            is_whole = (axis.size or 0) % _STEPS == 0
-            held = (columns[1] - columns[0] + _STEPS) * for_each.vectors
-            is_unrolled = is_channel and is_whole and held <= self.most
-            hints = _UNROLLED if is_unrolled else _ROLLED
+            is_last = not inner and axis is not self.found.window
+            wide = columns[1] - columns[0]
+            hints = self._unrolling(axis, wide * for_each.vectors, is_last=is_last)
         runs = [(0, count, columns)]
         if axis is self.found.window and valid is not None:
             runs = _runs(valid, axis.variable.type)
@@ -437,6 +435,16 @@ class _Convolution(Tiling):
                 at = {**terms, axis.variable: value}
                 self._fetch_later(for_each, axis, value)
                 self._write_terms(for_each, inner, at, inside, conditions)
+
+    def _unrolling(self, axis: Axis, sums: int, *, is_last: bool) -> dict[str, Attribute]:
+        """How often LLVM is to unroll the loop over the terms of an axis."""
+        size = axis.size or 0
+        if self.found.window is None or not is_last:
+            return _ROLLED
+        if size < _STEPS:
+            return {"unroll_count": IntegerAttr(size, i32)}
+        held = sums + _STEPS * self.vectors
+        return _UNROLLED if size % _STEPS == 0 and held <= self.most else _ROLLED
 
     def _add_terms(
         self, for_each: _ForEach, terms: Point, columns: tuple[int, int]
@@ -583,7 +591,7 @@ class _ForEach:
     def columns_of_pairs(
         self, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
-        """Store the results of all columns, two at a time, from sums in pairs."""
+        """Store the results of all columns, two at a time, from sums of pairs."""
         whole, size = self.convolution, self.tile.size
         lanes = ramp(whole.number(0), pairs.lanes)
         zero = smart.const(0, whole.lane.variable.type)

@@ -110,7 +110,8 @@ def test_they_are_not_copied(seed: int) -> None:
     buffers = [op for op in function.walk() if isinstance(op, tir.AllocBufferOp)]
     tiles = [op for op in buffers if op.type.scope.data == "local"]
     assert tiles
-    assert all(op.type.shape.data[-1].data == facts["lanes"] for op in tiles)
+    # Lanes of blocks of half as many channels have two terms each.
+    assert all(op.type.shape.data[-1].data in (facts["lanes"], 4) for op in tiles)
     assert len(tiles) == len(buffers)
     assert not any(isinstance(op, tir.IfThenElseOp) for op in function.walk())
     kinds = {op.kind.data for op in _loops(module)}
@@ -173,21 +174,23 @@ def test_short_rows_are_joined() -> None:
     assert [extent.data for extent in tile.type.shape] == [9, 1, 4]
 
 
-@pytest.mark.parametrize("outputs", [1, 2])
-def test_sums_stay_in_registers(outputs: int) -> None:
+@pytest.mark.parametrize(
+    ("blocks", "lanes", "sums"), [(1, 16, 14), (2, 16, 28), (3, 8, 21)]
+)
+def test_sums_stay_in_registers(blocks: int, lanes: int, sums: int) -> None:
     """Where terms are added, nothing is spilled and no place is widened: the columns of
     a tile have one address and constants."""
     pytest.importorskip("llvmlite")
     # Late: it needs llvmlite.
     from xdsl_tvm.runtime.llvm_jit import assembly
 
-    x, w = "tensor<1x2x28x28x16xf32>", f"tensor<{outputs}x2x1x1x16x16xf32>"
-    y = f"tensor<1x{outputs}x28x28x16xf32>"
+    x, w = "tensor<1x2x28x28x16xf32>", f"tensor<{blocks}x2x1x1x16x{lanes}xf32>"
+    y = f"tensor<1x{blocks}x28x28x{lanes}xf32>"
     module = load_module(f"""
       relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
         %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
-          dilation [1, 1] groups 1 layout "NCHW16c" kernel "OIHW16i16o"
-          : ({x}, {w}) -> {y}
+          dilation [1, 1] groups 1 layout "NCHW16c" kernel "OIHW16i{lanes}o"
+          out_layout "NCHW{lanes}c" : ({x}, {w}) -> {y}
         relax.return %y : {y}
       }}
     """)
@@ -201,7 +204,7 @@ def test_sums_stay_in_registers(outputs: int) -> None:
     for loop in loops:
         # What follows the branch back is another block.
         body = loop[: loop.index("\n\tj")]
-        assert body.count("vfmadd") == 14 * outputs
+        assert body.count("vfmadd") == sums
         assert not any(each in body for each in ("%rsp", "sarq", "movslq"))
 
 
@@ -311,9 +314,70 @@ def test_rows_in_strips(rows: int, strips: int) -> None:
         for op in loop.body.walk()
         if isinstance(op, tir.FloorDivOp | tir.FloorModOp)
     }
-    # An iteration is a row of some channels of a strip, or else of all rows.
-    assert rows // strips in divisors
+    # An iteration has the rows of a strip for some channels, or else one row of all.
     assert (5 in divisors) == (strips > 1)
+    assert (rows in divisors) == (strips == 1)
+    serial = [op for op in loop.body.walk() if isinstance(op, tir.ForOp)]
+    extents = [literal_of(op.extent) for op in serial]
+    assert (rows // strips in extents) == (strips > 1)
+
+
+@pytest.mark.parametrize("size", [3, 14])
+def test_half_blocks_add_terms_in_pairs(size: int) -> None:
+    """Two terms are in the lanes of a vector, also where columns are odd in number; not
+    where sums keep their order."""
+    x, w = f"tensor<1x2x{size}x{size}x4xf32>", "tensor<2x2x1x1x4x2xf32>"
+    y = f"tensor<1x2x{size}x{size}x2xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i2o"
+          out_layout "NCHW2c" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    ordered = module.clone()
+    run_pipeline(new_context(), module, _SCHEDULE)
+    buffers = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
+    shapes = [[extent.data for extent in op.type.shape] for op in buffers]
+    panels = [shape for shape in shapes if len(shape) == 6]
+    # Vectors, blocks of input channels, rows and columns of the window, pairs, lanes.
+    assert panels == [[2, 2, 1, 1, 2, 4]]
+    run_pipeline(new_context(), ordered, _SCHEDULE.replace("{", "{reassociate=false "))
+    assert not any(isinstance(op, tir.ShuffleOp) for op in ordered.walk())
+
+
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_sums_of_depthwise_convolutions_begin_with_the_bias(*, reassociate: bool) -> None:
+    """So it is not added at the end."""
+    x, b = (f"tensor<1x2x{n}x{n}x4xf32>" for n in (6, 1))
+    w = "tensor<2x1x3x3x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}, %b: {b}) -> {x}
+          attributes {{global_symbol = "main"}} {{
+        %r = relax.dataflow -> ({x}) {{
+          %c = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 1, 1]
+            dilation [1, 1] groups 8 layout "NCHW4c" kernel "OIHW4o"
+            out_layout "NCHW4c" : ({x}, {w}) -> {x}
+          %s = relax.add %c, %b : ({x}, {b}) -> {x}
+          %y = relax.nn.relu %s : ({x}) -> {x}
+          relax.output %y : {x}
+        }}
+        relax.return %r : {x}
+      }}
+    """)
+    schedule = _SCHEDULE
+    if not reassociate:
+        schedule = schedule.replace("{", "{reassociate=false ")
+    check_semantics(module.clone(), passes_of(schedule), tolerance=1e-4)
+    run_pipeline(new_context(), module, schedule)
+    sums = [
+        op
+        for op in module.walk()
+        if isinstance(op, tir.AddOp) and tir.is_float(op.result.type)
+    ]
+    assert bool(sums) != reassociate
 
 
 @pytest.mark.parametrize("seed", range(_COUNT // 2))
