@@ -89,6 +89,8 @@ class Memo:
     rewritten_aside: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
     """What was simplified for a proof, perhaps not to the end."""
     forms: dict[Expr, Form] = field(default_factory=dict[Expr, Form])
+    simplified: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
+    """What `simplify` gives with two steps."""
 
 
 class Analyzer:
@@ -218,7 +220,9 @@ class Analyzer:
 
         They become facts as they are: `constraint` simplifies them too.
         """
-        memo, self.memo = self.memo, Memo()
+        memo, parts = self.memo, tuple(parts)
+        if parts:
+            self.memo = Memo()
         facts, comparisons = self.facts.mark(), self._comparisons.mark()
         ranges, intervals = self._ranges.mark(), self._intervals.mark()
         try:
@@ -352,12 +356,19 @@ class Analyzer:
         Rounds are rewrite and canonical in turn, and end when a literal is found. With 3
         steps, rewriting is last, so that conditions have its forms.
         """
+        if isinstance(node, Const):
+            return node
+        known = self.memo.simplified if steps == 2 else {}
+        if (found := known.get(node)) is not None:
+            return found
+        root = node
         node = self.canonical_simplify(node)
         for step in range(steps):
             if isinstance(node, Const):
                 break
             simplify = self.canonical_simplify if step % 2 else self.rewrite_simplify
             node = simplify(node)
+        known[root] = node
         return node
 
     # ---- proofs ----
