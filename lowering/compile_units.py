@@ -13,23 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, llvm
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     FunctionType,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Block, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.pipelines import (
@@ -43,6 +42,7 @@ from xdsl_tvm.lowering.relax.convert_to_memref import convert_relax_functions
 from xdsl_tvm.lowering.tir.conversion.functions import converted_type
 from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE
 from xdsl_tvm.lowering.to_llvm.convert_func_to_llvm import convert_signature
+from xdsl_tvm.passes.infra.module_symbols import named_symbols
 
 Naming = Callable[[ModuleOp], str]
 """The digest of a module, which becomes part of a symbol."""
@@ -51,6 +51,9 @@ CALLERS = "the functions that call kernels"
 """The name of the unit that holds no kernel."""
 
 _ANY_NAME = "kernel"
+
+_is_call = of_classes(func.CallOp)
+_is_assertion = of_classes(tir.AssertOp)
 
 
 @dataclass
@@ -217,14 +220,17 @@ def _kernels(module: ModuleOp) -> tuple[list[tir.FuncOp], list[tir.FuncOp]]:
     called: set[str] = set()
     for top in module.body.ops:
         ops = all_ops(top)
+        own: set[str] = set()
         for op in ops:
-            if isinstance(op, func.CallOp) and isinstance(top, func.FuncOp):
+            if _is_call(op) and isinstance(top, func.FuncOp):
                 called.add(op.callee.root_reference.data)
             else:
-                named.update(named_symbols(op))
+                own.update(named_symbols(op))
+        named |= own
         if isinstance(top, tir.FuncOp):
             functions.append(top)
-            if not top.is_declaration and is_alone(ops):
+            if not top.is_declaration and not own and not any(map(_is_assertion, ops)):
+                # It needs nothing of its module.
                 alone.add(top.sym_name.data)
     names = (alone & called) - named
     kernels = [function for function in functions if function.sym_name.data in names]
@@ -233,20 +239,7 @@ def _kernels(module: ModuleOp) -> tuple[list[tir.FuncOp], list[tir.FuncOp]]:
 
 def is_alone(ops: list[Operation]) -> bool:
     """Whether the ops of a function need nothing of their module."""
-    return not any(isinstance(op, tir.AssertOp) or named_symbols(op) for op in ops)
-
-
-def named_symbols(op: Operation) -> set[str]:
-    """The symbols that the properties and the attributes of an op refer to."""
-    found: set[str] = set()
-    pending: list[Attribute] = [*op.properties.values(), *op.attributes.values()]
-    while pending:
-        attribute = pending.pop()
-        if isinstance(attribute, SymbolRefAttr):
-            found.add(attribute.root_reference.data)
-        elif isinstance(attribute, ArrayAttr):
-            pending += cast("ArrayAttr[Attribute]", attribute).data
-    return found
+    return not any(_is_assertion(op) or any(named_symbols(op)) for op in ops)
 
 
 def _cut(kernel: tir.FuncOp, exports: Collection[str], digest: Naming) -> Unit:

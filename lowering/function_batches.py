@@ -17,8 +17,9 @@ from xdsl.ir import Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.lowering.compile_units import Unit, is_alone, named_symbols
+from xdsl_tvm.lowering.compile_units import Unit, is_alone
 from xdsl_tvm.lowering.llvm_text.datum import Datum
+from xdsl_tvm.passes.infra.module_symbols import named_symbols
 
 OPERATIONS = 500
 """The operations of a batch, which the last function completes or exceeds."""
@@ -82,7 +83,7 @@ def cut_into_batches(module: ModuleOp) -> Batches | None:
             alone[top.sym_name.data] = top
         else:
             for op in ops:
-                named |= named_symbols(op)
+                named.update(named_symbols(op))
     apart = {op for name, op in alone.items() if name not in named}
     batches = [_batch(row, sizes) for row in _rows(apart, sizes)]
     if len(batches) < 2:

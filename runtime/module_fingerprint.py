@@ -11,12 +11,24 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, DenseIntOrFPElementsAttr, ModuleOp
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    ModuleOp,
+    StringAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.in_threads import map_in_threads
 
 _LARGE = 4096
@@ -99,7 +111,31 @@ def _bytes(attribute: Attribute, constants: Mapping[int, bytes]) -> bytes:
         return str(dense.type).encode() + b"\1" + digest
     if isinstance(attribute, DenseArrayBase):
         array = cast(DenseArrayBase, attribute)
-        return str(array.elt_type).encode() + b"\0" + array.data.data
+        return _text_of(array.elt_type) + b"\0" + array.data.data
+    return _text_of(attribute)
+
+
+def _text_of(attribute: Attribute) -> bytes:
+    return _kept_text(attribute) if _is_kept(attribute) else str(attribute).encode()
+
+
+_is_kept = of_classes(
+    StringAttr,
+    IntegerType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    tir.BufferType,
+    tir.HandleType,
+    tir.ForKindAttr,
+    tir.IterKindAttr,
+)
+"""Of frequent attributes those that print the same if they are equal, as 0.0 and -0.0
+do not."""
+
+
+@lru_cache(maxsize=4096)
+def _kept_text(attribute: Attribute) -> bytes:
     return str(attribute).encode()
 
 

@@ -31,6 +31,8 @@ _VIEWS = frozenset(
 _NO_WRITES = (FuncOp, DataflowOp, IfOp, MatchCastOp, PrintOp, AssertOp)
 """Operations whose effects are others than to write memory of an operand."""
 _writes_nothing = of_classes(*_NO_WRITES)
+_makes_a_tensor = of_classes(CallTIROp, CallTIRWithGradOp, CallDPSPackedOp)
+_is_operator = of_classes(OperatorOp)
 _MOST_USES = 256
 """Uses that are looked at for one value; what has more counts as written, so that
 folding takes linear time."""
@@ -40,7 +42,10 @@ def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
     """Values whose memory `value` may be, hold or view."""
     if not isinstance(value, OpResult):
         return ()
-    match value.op:
+    op = value.op
+    if _makes_a_tensor(op) or (_is_operator(op) and op.name not in _VIEWS):
+        return ()
+    match op:
         case DataflowOp() as dataflow:
             return (dataflow.output_op.values[value.index],)
         case IfOp() as branches:
@@ -50,11 +55,7 @@ def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
                 if (last := region.block.last_op) is not None
                 for operand in last.operands
             ]
-        case CallTIROp() | CallTIRWithGradOp() | CallDPSPackedOp():
-            return ()
-        case OperatorOp() as operator if operator.name not in _VIEWS:
-            return ()
-        case op:
+        case _:
             return op.operands
 
 

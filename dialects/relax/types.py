@@ -38,6 +38,8 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.relax.attributes import (
     DimAttr,
     Dims,
@@ -321,25 +323,7 @@ class TensorInfo:
     @staticmethod
     def of(type_: Attribute) -> TensorInfo | None:
         """What the type says, None where it is no tensor type."""
-        if isinstance(type_, TensorType):
-            ranked = cast(TensorType[Attribute], type_)
-            encoding = ranked.encoding
-            vdevice = None
-            if isinstance(encoding, PlacedAttr):
-                vdevice = encoding.vdevice
-                encoding = encoding.dims
-            if isinstance(encoding, DimsAttr):
-                dims = encoding.data
-            else:
-                dims = tuple(
-                    None if size == DYNAMIC_INDEX else Dim.constant(size)
-                    for size in ranked.get_shape()
-                )
-            return TensorInfo(dims, _dtype(ranked.element_type), vdevice)
-        if isinstance(type_, UnrankedTensorType):
-            unranked = cast(UnrankedTensorType[Attribute], type_)
-            return TensorInfo(None, _dtype(unranked.element_type))
-        return None
+        return _tensor_info(type_)
 
     @property
     def rank(self) -> int | None:
@@ -384,6 +368,29 @@ class TensorInfo:
         return str(self.type)
 
 
+@by_identity
+def _tensor_info(type_: Attribute) -> TensorInfo | None:
+    if isinstance(type_, TensorType):
+        ranked = cast(TensorType[Attribute], type_)
+        encoding = ranked.encoding
+        vdevice = None
+        if isinstance(encoding, PlacedAttr):
+            vdevice = encoding.vdevice
+            encoding = encoding.dims
+        if isinstance(encoding, DimsAttr):
+            dims = encoding.data
+        else:
+            dims = tuple(
+                None if size == DYNAMIC_INDEX else Dim.constant(size)
+                for size in ranked.get_shape()
+            )
+        return TensorInfo(dims, _dtype(ranked.element_type), vdevice)
+    if isinstance(type_, UnrankedTensorType):
+        unranked = cast(UnrankedTensorType[Attribute], type_)
+        return TensorInfo(None, _dtype(unranked.element_type))
+    return None
+
+
 def _dtype(element: Attribute) -> Attribute | None:
     return None if isinstance(element, AnyType) else element
 
@@ -398,7 +405,10 @@ def is_bool_scalar(type_: Attribute) -> bool:
 
 def is_value_type(type_: Attribute) -> bool:
     """Whether a Relax value can have the type."""
-    return isinstance(type_, VALUE_TYPES)
+    return _is_value_type(type_)
+
+
+_is_value_type = of_classes(*VALUE_TYPES)
 
 
 def verify_type(type_: Attribute) -> None:

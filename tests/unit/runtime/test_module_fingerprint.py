@@ -38,6 +38,14 @@ def fingerprint(text: str) -> str:
     return module_fingerprint(parse(text))
 
 
+def test_zeros_of_both_signs_are_told_apart():
+    """The attributes are equal."""
+    texts = [
+        f"tir.func @f() {{\n %c = tir.const {zero} : f32\n}}" for zero in ("0.0", "-0.0")
+    ]
+    assert len(set(map(fingerprint, texts))) == 2
+
+
 def test_names_of_values_do_not_count():
     renamed = TEXT.replace("%x", "%element").replace("%i", "%index")
     assert fingerprint(renamed) == fingerprint(TEXT)
