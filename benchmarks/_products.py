@@ -47,8 +47,10 @@ class Product:
 
     @property
     def name(self) -> str:
-        kinds = dict.fromkeys((self.dtype, self.weight))
-        text = f"{' by '.join(kinds)}, {self.rows} x {self.terms} x {self.columns}"
+        kinds = " by ".join(dict.fromkeys((self.dtype, self.weight)))
+        if self.result not in (self.dtype, "int32"):
+            kinds += f" to {self.result}"
+        text = f"{kinds}, {self.rows} x {self.terms} x {self.columns}"
         return text if self.is_constant else f"{text}, argument"
 
     @property
@@ -58,7 +60,7 @@ class Product:
     @property
     def bytes(self) -> int:
         """Those of the weight."""
-        return self.terms * self.columns * np.dtype(self.weight).itemsize
+        return self.terms * self.columns * numpy_dtype(self.weight).itemsize
 
 
 def _products() -> list[Product]:
@@ -72,8 +74,15 @@ def _products() -> list[Product]:
     ]
     half = ("float16",) * 3
     found += [Product(*dense[0], *half, is_constant=known) for known in (True, False)]
-    for a, b in (("int8", "int8"), ("uint8", "int8")):
-        found.append(Product(*dense[0], a, b, "int32", is_constant=False))
+    for dtype in ("bfloat16", "float32"):
+        brain = ("bfloat16", "bfloat16", dtype)
+        found += [Product(*dense[0], *brain, is_constant=k) for k in (True, False)]
+    for a, b in (("int8", "int8"), ("uint8", "int8"), ("uint8", "uint8")):
+        for shape in (dense[0], skinny[0], skinny[2]):
+            found += [
+                Product(*shape, a, b, "int32", is_constant=known)
+                for known in (True, False)
+            ]
     return found
 
 
@@ -85,18 +94,24 @@ def _array(shape: Sequence[int], dtype: str, random: np.random.Generator) -> Arr
         return random.integers(-128, 128, shape).astype(dtype)
     if dtype == "uint8":
         return random.integers(0, 256, shape).astype(dtype)
-    found = _aligned(shape, dtype)
+    found = _aligned(shape, numpy_dtype(dtype))
     found[...] = random.standard_normal(shape) / np.sqrt(shape[0])
     return found
 
 
-def _aligned(shape: Sequence[int], dtype: str) -> Array:
+def _aligned(shape: Sequence[int], element: np.dtype[Any]) -> Array:
     """An array that begins at a line of the cache, as those of frameworks do."""
-    element = np.dtype(dtype)
     size = prod(shape) * element.itemsize
     memory = np.empty(size + 64, np.uint8)
     first = -memory.ctypes.data % 64
     return memory[first : first + size].view(element).reshape(shape)
+
+
+def numpy_dtype(name: str) -> np.dtype[Any]:
+    """numpy's dtype of a name, those of `ml_dtypes` included."""
+    if name == "bfloat16":
+        return np.dtype(importlib.import_module("ml_dtypes").bfloat16)
+    return np.dtype(name)
 
 
 def _ours(product: Product, x: Array, weights: Sequence[Array]) -> Call:
@@ -121,7 +136,10 @@ def _ours(product: Product, x: Array, weights: Sequence[Array]) -> Call:
 
 
 def _peer(product: Product, x: Array, weights: Sequence[Array]) -> Call | None:
-    """The same as a graph of onnxruntime; None where it is not installed."""
+    """The same as a graph of onnxruntime; None where it is not installed, and for what
+    it does not compute on a processor."""
+    if "bfloat16" in (product.dtype, product.result):
+        return None
     try:
         helper: Any = importlib.import_module("onnx.helper")
         numpy: Any = importlib.import_module("onnx.numpy_helper")
@@ -193,7 +211,8 @@ def measure(product: Product, seconds: float, chains: tuple[Call, int]) -> Resul
         found: Any = call()
         error = np.abs(np.asarray(found[-1], np.float64) - expected).max()
         # f16 is summed in f16.
-        if not error < (2e-2 if product.result == "float16" else 1e-4) * expected.max():
+        most = {"float16": 2e-2, "bfloat16": 1e-2}.get(product.result, 1e-4)
+        if not error < most * expected.max():
             raise SystemExit(f"{product.name}: wrong by {error}")
     moves = _moves(count * product.bytes)
     times = race(

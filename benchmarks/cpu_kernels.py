@@ -5,6 +5,7 @@
     python benchmarks/cpu_kernels.py --write             and into docs/performance.md
     python benchmarks/cpu_kernels.py --convolutions      those of the networks of images
     python benchmarks/cpu_kernels.py --products          matrix products, of all dtypes
+    python benchmarks/cpu_kernels.py --narrow            convolutions of bytes and f16
 
 Every kernel is written without a schedule (`_cpu_kernel_sources.py`) and compiled, which
 schedules it. For each number of threads there is a process of
@@ -316,6 +317,17 @@ def work_on_products(threads: int, only: Sequence[str], seconds: float) -> None:
             print(_products.line(product, result), flush=True)
 
 
+def work_on_narrow(threads: int, only: Sequence[str], seconds: float) -> None:
+    """The same for the convolutions of `_narrow.py`."""
+    import _narrow
+
+    machine = limits(threads)
+    for network in _narrow.NETWORKS:
+        if not only or any(network.name.startswith(name) for name in only):
+            result = _narrow.measure(network, seconds, machine.chains, machine.operations)
+            print(_narrow.line(network, result), flush=True)
+
+
 # ---- reporting ----
 
 
@@ -390,6 +402,7 @@ def main() -> None:
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--convolutions", action="store_true", help="of the networks")
     parser.add_argument("--products", action="store_true", help="of all dtypes")
+    parser.add_argument("--narrow", action="store_true", help="convolutions of bytes")
     options = parser.parse_args()
     kinds = [kind for kind in _KINDS if getattr(options, kind)]
     if options.worker is not None:
@@ -417,6 +430,7 @@ _Work = Callable[[int, Sequence[str], float], None]
 _KINDS: dict[str, tuple[str, _Work]] = {
     "convolutions": ("Convolutions", work_on_convolutions),
     "products": ("Products", work_on_products),
+    "narrow": ("Convolutions of narrow dtypes", work_on_narrow),
 }
 """Tables of their own: the title, and what measures them."""
 

@@ -109,14 +109,14 @@ def relax_optimization(
 ) -> tuple[str, ...]:
     """Relax graphs to calls of fused TIR functions on planned memory.
 
-    Sums of products of bfloat16 are computed in f32. Batch normalization becomes a
-    product and a sum, and goes into the weights before it where it can. Convolutions with
-    constant weights compute on blocks of as many channels as vectors of so many bytes
-    hold, and their weights are rearranged here; those of 1 by 1 whose groups are no
-    blocks are matrix products, and Winograd's filtering computes tiles of up to
-    `winograd_tile` results along an axis. Attention goes over the keys once. Constant
-    weights of matrix products are stored in panels, those of bytes as instructions of
-    `features` read them. Memory is planned as one arena.
+    Products of bfloat16, and convolutions of it and of f16, are summed in f32. Batch
+    normalization becomes a product and a sum, and goes into the weights before it where
+    it can. Convolutions with constant weights compute on blocks of as many channels as
+    vectors of so many bytes hold, and their weights are rearranged here; those of 1 by 1
+    whose groups are no blocks are matrix products, and Winograd's filtering computes
+    tiles of up to `winograd_tile` results along an axis. Attention goes over the keys
+    once. Constant weights of matrix products are stored in panels, those of bytes as
+    instructions of `features` read them. Memory is planned as one arena.
     """
     folding = f"relax-fold-constant{{max_elements={_MOST_FOLDED}}}"
     lanes = max(vector_bytes // 4, 1)

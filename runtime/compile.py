@@ -38,7 +38,9 @@ def compile(
     """Compile a module for this machine.
 
     `target` is `llvm`, for the processor, or `cuda`, for the first GPU, in a form that
-    `Target.parse` reads; by default it is `Target.current()`, or else `llvm`. Pipelines
+    `Target.parse` reads; by default it is `Target.current()`, or else `llvm`. What code
+    is not to use of the processor, `mattr` of the target takes away, by LLVM's names, as
+    in `llvm -mattr=-avx512vnni`. Pipelines
     are those of `apply_pipelines`, which run before all else. `opt_level` is LLVM's, 0 to
     3. With `optimize`, Relax functions are lowered by `relax-default-pipeline`, and TIR
     functions for the processor are scheduled by `tir-default-cpu-schedule`, unless they

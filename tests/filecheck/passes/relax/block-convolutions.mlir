@@ -124,7 +124,7 @@ relax.func @left_alone(%x: !four, %s: !six, %w: tensor<4x4x1x1xf32>, %y: tensor<
 // BYTES-LABEL: relax.func @bytes
 // BYTES: %[[X:.*]] = relax.permute_dims %x axes [0, 2, 3, 1]
 // BYTES: %[[W:.*]] = relax.permute_dims %w axes [2, 3, 1, 0]
-// BYTES: relax.nn.conv2d %[[X]], %[[W]] {{.*}} layout "NHWC" kernel "HWIO" out_layout "NHWC" out_dtype i32
+// BYTES: relax.nn.conv2d %[[X]], %[[W]] {{.*}} layout "NHWC" kernel "HWIO" out_dtype i32
 // CHECK-LABEL: relax.func @bytes
 // CHECK: layout "NCHW4c" kernel "OIHW4i4o"
 relax.func @bytes(%x: tensor<1x4x6x6xui8>) -> tensor<1x8x4x4xi32> attributes {global_symbol = "bytes"} {

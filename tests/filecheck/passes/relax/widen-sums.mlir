@@ -10,8 +10,10 @@ relax.func @product(%a: tensor<3x5xbf16>, %b: tensor<5x4xbf16>) -> tensor<3x4xbf
 }
 
 // CHECK-LABEL: relax.func @convolution
-// CHECK: relax.nn.conv2d {{.*}} out_dtype f32 : {{.*}} -> tensor<1x3x3x4xf32>
-// CHECK-NEXT: relax.astype
+// CHECK: %[[X:.*]] = relax.astype %x dtype f32
+// CHECK-NEXT: %[[W:.*]] = relax.astype %w dtype f32
+// CHECK-NEXT: %[[S:.*]] = relax.nn.conv2d %[[X]], %[[W]] {{.*}} out_dtype f32 : {{.*}} -> tensor<1x3x3x4xf32>
+// CHECK-NEXT: relax.astype %[[S]] dtype bf16
 relax.func @convolution(%x: tensor<1x2x4x5xbf16>, %w: tensor<3x2x2x2xbf16>) -> tensor<1x3x3x4xbf16> attributes {global_symbol = "convolution"} {
   %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" : (tensor<1x2x4x5xbf16>, tensor<3x2x2x2xbf16>) -> tensor<1x3x3x4xbf16>
   relax.return %y : tensor<1x3x3x4xbf16>
@@ -23,6 +25,6 @@ relax.func @convolution(%x: tensor<1x2x4x5xbf16>, %w: tensor<3x2x2x2xbf16>) -> t
 relax.func @others(%a: tensor<3x5xbf16>, %b: tensor<5x4xbf16>, %c: tensor<3x5xf16>, %d: tensor<5x4xf16>) -> !relax.tuple<tensor<3x4xf32>, tensor<3x4xf16>> attributes {global_symbol = "others"} {
   %y = relax.matmul %a, %b out_dtype f32 : (tensor<3x5xbf16>, tensor<5x4xbf16>) -> tensor<3x4xf32>
   %z = relax.matmul %c, %d : (tensor<3x5xf16>, tensor<5x4xf16>) -> tensor<3x4xf16>
-  %t = relax.tuple %y, %z : (tensor<3x4xf32>, tensor<3x4xf16>) -> !relax.tuple<tensor<3x4xf32>, tensor<3x4xf16>>
+  %t = relax.tuple(%y, %z) : tensor<3x4xf32>, tensor<3x4xf16>
   relax.return %t : !relax.tuple<tensor<3x4xf32>, tensor<3x4xf16>>
 }
