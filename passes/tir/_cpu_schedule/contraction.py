@@ -42,6 +42,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.dot_windows import (
     is_dot_of_windows,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, are_many, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.packing_contraction import PackingContraction
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_panels import SkinnyPanels
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
@@ -96,9 +97,10 @@ def schedule_contraction(
         elif is_byte_contraction(found):
             loops = ByteContraction
         else:
-            skinny = SkinnyPanels(code, found, machine, point, inner)
-            if skinny.is_fit:
-                skinny.write()
-                return
+            for fetching in (SkinnyPanels, PackingContraction):
+                written = fetching(code, found, machine, point, inner)
+                if written.is_fit:
+                    written.write()
+                    return
             loops = ContractionLoops
         loops(code, found, machine, point, inner).write()
