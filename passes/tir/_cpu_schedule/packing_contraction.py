@@ -31,9 +31,13 @@ from xdsl_tvm.passes.tir._schedule.axes import points
 _TERMS_AHEAD = 8
 """Terms between what is copied and what is fetched: more would be in the same places of
 the cache where rows have a power of two."""
-_TERMS_OF_BLOCK = 256
-_LEAST_TERMS = 512
-"""Of a part: for fewer, results are loaded and stored too often."""
+_MOST_ROWS = 128
+"""More rows pay for a copy before them."""
+_LEAST_BYTES = 4 << 20
+"""Of a matrix that is copied so."""
+_TERMS = 384
+"""Of a part: more would not be in the cache with `a`, and for fewer, results are loaded
+and stored too often."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,13 @@ class PackingContraction(ContractionLoops):
     def is_fit(self) -> bool:
         """Whether the contraction is one of these."""
         rows, columns = smart.literal(self.rows), smart.literal(self.columns)
-        if rows is None or columns is None or rows < self.height:
+        if rows is None or columns is None or not self.height <= rows <= _MOST_ROWS:
             return False
         if self.panels is not None or self._lines_of_columns is None:
             return False
-        return self.copies_rows and columns % self.width == 0
+        size = columns * (smart.literal(self.terms) or 0) * self.bytes
+        is_large = size >= _LEAST_BYTES and self.ahead is not None
+        return is_large and columns % self.width == 0
 
     @cached_property
     def part_tiles(self) -> int | None:
@@ -56,10 +62,7 @@ class PackingContraction(ContractionLoops):
 
     @cached_property
     def part_terms(self) -> int | None:
-        # The copy of `a` takes half of the second cache.
-        rows = int(smart.literal(self.rows) or 1)
-        held = self.machine.second_cache_bytes // 2 // self.bytes
-        return self._equal(self.terms, max(held // rows, _LEAST_TERMS), 8)
+        return self._equal(self.terms, _TERMS, 8)
 
     def _write_part(self, part: Part) -> None:
         code, zero, one = self.code, self.number(0), self.number(1)
@@ -72,11 +75,6 @@ class PackingContraction(ContractionLoops):
                 if smart.literal(others) != 0:
                     with code.loop("tile", others, low=one) as tile:
                         self._write_tile(part, tile, panel, first, length)
-
-    @cached_property
-    def block(self) -> int | None:
-        extent = self.terms if self.part_terms is None else self.number(self.part_terms)
-        return self._equal(extent, _TERMS_OF_BLOCK, 8)
 
     def _add_terms(self, tile: Tile, sums: SSAValue, first: Expr, length: Expr) -> None:
         if smart.literal(tile.number) != 0:
