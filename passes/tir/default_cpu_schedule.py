@@ -115,7 +115,11 @@ class DefaultCPUSchedule(CompilerPass):
         relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors or 9 by 3, 6
         by 2 for vectors below 64 bytes, stay in registers (see `contraction.py`). The
         last tile may compute rows of the one before it again. What is used of a large
-        `b` is fetched ahead. Sums of products of bytes are added two terms at a time, or
+        `b` is fetched ahead. Of a `b` of 4 MiB or more, and up to 128 rows, the first
+        tile of a panel copies it while it is computed (`packing_contraction.py`). Where
+        one tile has all rows, panels of 1 MiB or more are read in two or four streams,
+        each of which has an equal part of the terms, unless `reassociate` is false
+        (`skinny_panels.py`). Sums of products of bytes are added two terms at a time, or
         four where `features` have an instruction of it (see `dot_contraction.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
@@ -127,12 +131,14 @@ class DefaultCPUSchedule(CompilerPass):
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows. With columns next to each other, stretches of results are in the
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,
-        or else the columns, where the terms keep their order. With terms next to each
-        other, each result is gathered in the lanes of a vector (see `skinny_matmul.py`).
+        or else the columns, where the terms keep their order. What follows in rows of
+        1 MiB or more is fetched ahead. With terms next to each other, each result is
+        gathered in the lanes of a vector (see `skinny_matmul.py`).
         A map after a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:
-        so it is with softmax, and its rows stay in the cache. Products in blocks of
+        so it is with softmax, and its rows stay in the cache; the last map that reads a
+        row of 1 MiB or more fetches the next row (`row_fetching.py`). Products in blocks of
         channels take part where there are four rows or more. Independence is proved
         from the accesses; the kinds `S` and `R` are not trusted. Symbolic extents are
         divided at run time. Linear in the size of the module.

@@ -41,11 +41,11 @@ func.func @copy(%a: memref<?x64xf32> {llvm.noalias}, %b: memref<?x64xf32> {llvm.
 // CHECK-NEXT:      %[[ZERO:.*]] = arith.constant 0 : i64
 // CHECK-NEXT:      llvm.return %[[ZERO]] : i64
 
-// 128 operations in an iteration: fewer than 4096 iterations are not worth a second thread.
+// 128 operations in an iteration: fewer than 2048 iterations are not worth a second thread.
 // CHECK:         func.func @copy(
 // CHECK-NEXT:      %[[ONE:.*]] = arith.constant 1 : i64
 // CHECK-NEXT:      %[[CTX:.*]] = llvm.alloca %[[ONE]] x !llvm.struct<(i64, i64, !llvm.ptr, !llvm.ptr)>
-// CHECK:           %[[LEAST:.*]] = arith.constant 4096 : i64
+// CHECK:           %[[LEAST:.*]] = arith.constant 2048 : i64
 // CHECK-NEXT:      %[[FEW:.*]] = arith.cmpi slt, %[[COUNT:.*]], %[[LEAST]] : i64
 // CHECK-NEXT:      %[[SINGLE:.*]] = arith.constant 1 : i64
 // CHECK-NEXT:      %[[LIMIT:.*]] = arith.select %[[FEW]], %[[SINGLE]], %[[COUNT]] : i64

@@ -1,4 +1,4 @@
-// RUN: xdsl-opt %s -p tvm-convert-vector-to-llvm | filecheck %s
+// RUN: xdsl-opt %s -p tvm-convert-vector-to-llvm --split-input-file | filecheck %s
 
 // The function of stores that bypass the cache; the first one in the text is that of
 // @bypass_halves.
@@ -99,3 +99,24 @@ llvm.func @aligned(%p: !llvm.ptr {llvm.align = 16 : i64}, %i: i32, %j: i32, %q: 
 // CHECK:         llvm.store {{.*}} {alignment = 4 : i64}
 // CHECK:         llvm.load %{{.*}} {alignment = 8 : i64}
 // CHECK:         llvm.store {{.*}} {alignment = 8 : i64}
+
+// -----
+
+// Vectors that are larger than the stack is aligned to: functions with a body align it.
+
+func.func private @outside(memref<16xf32>)
+
+func.func @wide(%m: memref<16xf32>, %i: index) {
+  %v = vector.load %m[%i] : memref<16xf32>, vector<8xf32>
+  vector.store %v, %m[%i] : memref<16xf32>, vector<8xf32>
+  func.return
+}
+
+func.func @caller(%m: memref<16xf32>, %i: index) attributes {passthrough = ["cold"]} {
+  func.call @wide(%m, %i) : (memref<16xf32>, index) -> ()
+  func.return
+}
+
+// CHECK:       func.func private @outside(memref<16xf32>) -> (){{ *$}}
+// CHECK:       func.func @wide({{.*}}) attributes {passthrough = ["stackrealign"]} {
+// CHECK:       func.func @caller({{.*}}) attributes {passthrough = ["cold", "stackrealign"]} {
