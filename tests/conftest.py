@@ -6,9 +6,21 @@ those after every 700 new objects, as Python does, takes about a quarter of thei
 
 import gc
 
+import pytest
+
 pytest_plugins = ["support.filecheck_items"]
 
 gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="module")
+def small_heap() -> None:
+    """Leave what is there out of the collections of a module's tests.
+
+    They would go through all that earlier tests left in caches each time.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_finish() -> None:

@@ -16,7 +16,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir import LowerCustomDatatypes
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

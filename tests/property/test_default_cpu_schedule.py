@@ -23,7 +23,7 @@ from xdsl_tvm.tvmscript.parser import parse
 
 Array = np.ndarray[Any, Any]
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 IN_ORDER = DefaultCPUSchedule(
     vector_bytes=8,
     parallel_grain=2,

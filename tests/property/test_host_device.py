@@ -32,7 +32,7 @@ from xdsl_tvm.passes.tir.split_host_device import SplitHostDevice
 from xdsl_tvm.registry import new_context
 
 PASSES = Universe.get_multiverse().all_passes
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 
 
 @dataclass(frozen=True)

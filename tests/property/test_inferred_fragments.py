@@ -24,7 +24,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.infer_fragment import InferFragment
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 Array: TypeAlias = np.ndarray[Any, Any]
 Shape: TypeAlias = tuple[int, int, int]
 SHAPES: tuple[Shape, ...] = ((16, 16, 16), (8, 32, 16), (32, 8, 16))

@@ -23,7 +23,7 @@ from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 TIR_PASSES = gpu_pipeline().removesuffix(",tir-convert-to-gpu")
 
 

@@ -16,7 +16,7 @@ from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.passes.relax.lambda_lift import LambdaLift
 
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 
 
 def test_what_programs_compute_is_kept() -> None:

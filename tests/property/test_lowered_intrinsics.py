@@ -17,7 +17,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.lower_intrin import LowerIntrin
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 TARGETS = ("llvm", "cuda", "c")
 

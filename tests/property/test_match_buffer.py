@@ -16,7 +16,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 
 
 def look_through_views(block: tir.BlockOp, rng: random.Random) -> int:

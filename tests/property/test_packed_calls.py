@@ -20,7 +20,7 @@ from xdsl_tvm.passes.tir.lower_tvm_builtin import LowerTVMBuiltin
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 HEAD = """from tvm.script import ir as I
 from tvm.script import tir as T

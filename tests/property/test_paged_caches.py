@@ -133,7 +133,7 @@ class Schedule:
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_random_schedules(compiled: Any, seed: int, kind: str):
     schedule = Schedule(compiled, kind, random.Random(f"{kind} {seed}"))
-    for _ in range(60 if "XDSL_TVM_FUZZ" in os.environ else 40):
+    for _ in range(60 if "XDSL_TVM_FUZZ" in os.environ else 25):
         schedule.step()
         schedule.check()
     runtime("kv_state_clear")(schedule.cache)

@@ -25,7 +25,7 @@ from xdsl_tvm.passes.relax.fuse_ops_by_pattern import FuseOpsByPattern
 from xdsl_tvm.passes.relax.merge_composite_functions import MergeCompositeFunctions
 from xdsl_tvm.relax import dpl, expr_functor
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

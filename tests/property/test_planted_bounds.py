@@ -22,7 +22,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.runtime.signature import ArraySpec, Signature
 from xdsl_tvm.tvmscript.parser import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FAULT = 1 << 20
 """What is added to an index: more than any extent, and memory that may not be there."""
 

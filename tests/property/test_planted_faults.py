@@ -19,7 +19,7 @@ from xdsl_tvm.passes.tir import ThreadSync
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
-EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 2
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 4
 """Which of the written modules take part."""
 
 

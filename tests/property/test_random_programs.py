@@ -36,8 +36,8 @@ from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import Executable
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
-COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 5
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 4
 PASSES: tuple[type[CompilerPass], ...] = (
     LowerInitBlock,
     ConvertBlocksToOpaque,

@@ -15,7 +15,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.tir import ReduceBranchingThroughOvercompute
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 HEADER = """
 @T.prim_func

@@ -15,7 +15,7 @@ from xdsl_tvm.passes.tir.pointer_value_type_rewrite import PointerValueTypeRewri
 from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "15"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 SIZE = 64
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 HEADER = """

@@ -19,7 +19,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.passes.tir.inject_software_pipeline import InjectSoftwarePipeline
 from xdsl_tvm.registry import all_passes, new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "16"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 LOWERING = "tir-lower-opaque-block,tir-flatten-buffer,tir-simplify"
 

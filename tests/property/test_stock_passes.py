@@ -24,7 +24,7 @@ from xdsl.transforms.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 PIPELINES: Sequence[Sequence[type[ModulePass]]] = (
     (CanonicalizePass, CommonSubexpressionElimination, DeadCodeElimination),
     # Without the canonicalizer before them, which removes dead code too.

@@ -18,7 +18,7 @@ from xdsl_tvm.passes.tir.merge_shared_memory_allocations import (
 )
 from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 FROM = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SIZES = {"int8": 32, "int16": 16, "int32": 16, "float32": 16, "int64": 8}
 N = 16

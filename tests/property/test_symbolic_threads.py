@@ -19,7 +19,7 @@ from xdsl_tvm.passes.tir.verify_thread_sync import VerifyThreadSync
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "30"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "20"))
 TEXT = """
 @T.prim_func
 def f(a: T.handle, n: T.int32):

@@ -14,7 +14,7 @@ from support.ir import parse
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.tir.lower_thread_allreduce import LowerThreadAllreduce
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

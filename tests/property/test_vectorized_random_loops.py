@@ -18,7 +18,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir import VectorizeLoop
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 VECTORIZED = tir.ForKindAttr(tir.ForKind.VECTORIZED)
 KINDS = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 

@@ -17,7 +17,7 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.tir.inject_virtual_thread import InjectVirtualThread
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 

@@ -16,7 +16,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.passes.tir.lower_warp_memory import LowerWarpMemory
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 
 
 def test_exchanges_by_shuffles() -> None:

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+import cProfile
 import sys
 from collections.abc import Callable
-from types import FrameType
 
 
 def calls(computation: Callable[[], object]) -> int:
     """How many Python functions `computation` enters.
 
-    The number does not depend on the machine or on what else runs there.
+    The number does not depend on the machine or on what else runs there. The profiler
+    counts in C: a function of Python that is told of each call takes several times as
+    long as the calls.
     """
-    entered = 0
-
-    def count(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal entered
-        entered += event == "call"
-
+    profiler = cProfile.Profile(subcalls=False, builtins=False)
     before = sys.getprofile()
-    sys.setprofile(count)
+    profiler.enable()
     try:
         computation()
     finally:
+        profiler.disable()
         sys.setprofile(before)
-    return entered
+    return sum(entry.callcount for entry in profiler.getstats())

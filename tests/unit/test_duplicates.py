@@ -42,11 +42,12 @@ ALLOWED_UNUSED: frozenset[str] = frozenset()
 Form: TypeAlias = "tuple[Form, ...] | str | int"
 
 
-def modules(folder: str) -> Iterator[tuple[str, ast.Module]]:
-    """The files of a folder, with their paths; links are not followed."""
-    for path in sorted((ROOT / folder).rglob("*.py")):
-        if not any(each.is_symlink() for each in (path, *path.parents)):
-            yield str(path.relative_to(ROOT)), ast.parse(path.read_text("utf-8"))
+def sources(folders: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The paths and texts of the files of folders; links are not followed."""
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if not any(each.is_symlink() for each in (path, *path.parents)):
+                yield str(path.relative_to(ROOT)), path.read_text("utf-8")
 
 
 def body_of(function: ast.FunctionDef) -> list[ast.stmt]:
@@ -116,14 +117,16 @@ def duplicates(functions: Iterable[tuple[str, ast.FunctionDef]]) -> list[list[st
 
 def nodes_of(module: ast.Module) -> Iterator[ast.AST]:
     """All nodes, in any order: `ast.walk` takes longer."""
-    pending: list[object] = [module]
+    pending: list[ast.AST] = [module]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.AST):
-            yield node
-            pending += node.__dict__.values()
-        elif isinstance(node, list):
-            pending += cast("list[object]", node)
+        yield node
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                parts = cast("list[object]", value)
+                pending += [part for part in parts if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.Load):
+                pending.append(value)
 
 
 @dataclass
@@ -165,9 +168,14 @@ def _read() -> tuple[int, list[list[str]], list[str]]:
     names = Names()
     gc.disable()
     try:
-        for folder in (*PACKAGE, *OTHERS):
-            for path, module in modules(folder):
-                names.read(path, module, of_package=folder in PACKAGE)
+        for path, text in sources(PACKAGE):
+            names.read(path, ast.parse(text), of_package=True)
+        # Of the others, those are read that hold a name of which no use is known yet.
+        missing = {name for _, name in names.defined} - names.used
+        for path, text in sources(OTHERS):
+            if not missing.isdisjoint(re.findall(r"\w+", text)):
+                names.read(path, ast.parse(text), of_package=False)
+                missing -= names.used
         twice = duplicates(names.functions)
     finally:
         gc.enable()

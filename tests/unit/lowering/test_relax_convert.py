@@ -65,7 +65,7 @@ def test_nested_modules_have_globals_of_their_own():
     assert len(set(owners)) == 2
 
 
-@pytest.mark.parametrize("count", [300])
+@pytest.mark.parametrize("count", [100])
 def test_code_grows_linearly(count: int):
     """Extents and constants are computed once, not once per use."""
 

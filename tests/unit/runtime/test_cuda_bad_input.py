@@ -25,6 +25,8 @@ from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
 from xdsl_tvm.runtime.load import load_module
 from xdsl_tvm.runtime.native import Settings
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 VECTOR_ADD = paths.EXAMPLES / "kernels" / "vector_add.mlir"
 
 

@@ -15,6 +15,8 @@ from xdsl_tvm.runtime.cuda_graphs import CAPACITY
 from xdsl_tvm.runtime.device_array import DeviceArray
 from xdsl_tvm.runtime.load import load_module
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 VECTOR_ADD = paths.EXAMPLES / "kernels" / "vector_add.mlir"
 SCALED = """
 tir.func @f(%a: !tir.handle, %s: f32) attributes {global_symbol = "f"} {

@@ -18,6 +18,8 @@ from xdsl_tvm.runtime.interpreted import interpret
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.runtime.load import load_module
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 HEAD = """
 from tvm.script import ir as I, relax as R, tir as T
 @I.ir_module

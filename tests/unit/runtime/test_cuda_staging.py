@@ -16,6 +16,8 @@ from xdsl_tvm.runtime.cuda_driver import CudaDriver
 from xdsl_tvm.runtime.device_array import DeviceArray, Stream
 from xdsl_tvm.runtime.load import load_module
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 MIB = 1 << 20
 
 

@@ -22,6 +22,8 @@ from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
 from xdsl_tvm.runtime.executable import load_module
 from xdsl_tvm.runtime.interpreted import interpret
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 KERNELS = paths.EXAMPLES / "kernels"
 
 

@@ -809,7 +809,7 @@ def arguments_of(module: ModuleOp, seed: int) -> dict[str, list[tuple[object, ..
     }
 
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 
 
 @pytest.mark.parametrize("seed", range(1000, 1000 + COUNT))

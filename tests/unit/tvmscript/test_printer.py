@@ -693,7 +693,7 @@ def test_programs_of_filecheck_tests_read_back(folder: str):
     assert sum(checked) > 5
 
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 
 
 @pytest.mark.parametrize("start", range(0, COUNT, 5))

@@ -48,7 +48,7 @@ class Params:
     p: Var
 
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 SIGNATURE = """\
 %a: !tir.handle, %b: !tir.handle, %n: i32, %m: i64, %p: !tir.ptr<f32>"""
 BUFFERS = """\

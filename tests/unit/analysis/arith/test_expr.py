@@ -45,6 +45,8 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.dialects import tir
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 ui8 = IntegerType(8, Signedness.UNSIGNED)
 
 

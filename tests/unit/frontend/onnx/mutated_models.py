@@ -1,6 +1,6 @@
 """Converts changed models: `OnnxError` in one line, or a module, within a time.
 
-python mutated_models.py [COUNT [FIRST]]; default: $XDSL_TVM_FUZZ or 75 from seed 0
+python mutated_models.py [COUNT [FIRST]]; default: $XDSL_TVM_FUZZ or 45 from seed 0
 
 A model is changed as a message: nodes, names, attributes, types, dimensions, data,
 opsets, functions; or its bytes are.
@@ -402,6 +402,6 @@ def main(count: int, first: int) -> int:
 
 
 if __name__ == "__main__":
-    default = os.environ.get("XDSL_TVM_FUZZ", "75")
+    default = os.environ.get("XDSL_TVM_FUZZ", "45")
     arguments = [int(each) for each in sys.argv[1:]] or [int(default)]
     sys.exit(main(arguments[0], arguments[1] if len(arguments) > 1 else 0))

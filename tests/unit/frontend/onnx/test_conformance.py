@@ -25,7 +25,7 @@ from xdsl_tvm.frontend.onnx.node import CONVERTERS
 from xdsl_tvm.tools.onnx_conformance import run_test
 from xdsl_tvm.tools.onnx_suites import KINDS, has_supported_types, suite
 
-EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 36
+EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 60
 """Which part of the tests is interpreted."""
 
 COMPILED = (

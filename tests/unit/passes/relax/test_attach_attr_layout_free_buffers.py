@@ -23,7 +23,7 @@ from xdsl_tvm.passes.relax.attach_attr_layout_free_buffers import (
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 ATTACH = AttachAttrLayoutFreeBuffers()
 SCALE = """
 tir.func @NAME(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {

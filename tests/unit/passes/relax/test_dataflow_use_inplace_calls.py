@@ -34,7 +34,7 @@ from xdsl_tvm.passes.testing.relax_transform import (
 )
 from xdsl_tvm.tvmscript import parse as parse_script
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 LOWERED = (
     LegalizeOps(),
     ToNonDataflow(),

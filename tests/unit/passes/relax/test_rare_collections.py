@@ -14,6 +14,8 @@ from xdsl_tvm.lowering.pipelines import run_pipeline
 from xdsl_tvm.passes.infra import CompilerPass, rare_collections
 from xdsl_tvm.registry import new_context
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 
 @dataclass(frozen=True)
 class _Watch(CompilerPass):

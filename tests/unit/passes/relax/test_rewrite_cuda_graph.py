@@ -29,6 +29,8 @@ from xdsl_tvm.runtime.cuda import CudaExecutable
 from xdsl_tvm.runtime.device_array import Array
 from xdsl_tvm.runtime.load import load_module
 
+pytestmark = pytest.mark.usefixtures("small_heap")
+
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
 CONFIG = {"relax.backend.use_cuda_graph": True}
 PLANNED = (

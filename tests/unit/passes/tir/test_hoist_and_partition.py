@@ -91,7 +91,7 @@ tir.func @f(%a: !tir.handle, %n: i32) {{
 
 
 def test_choices_do_not_double_loops_without_end() -> None:
-    count = 12
+    count = 8
     constants = "\n".join(f"%k{n} = tir.const {n} : i32" for n in range(count))
     sums = "%s0 = tir.add %i, %n : i32\n" + "\n".join(
         f"%p{n} = tir.cmp eq %m{n}, %c0 : i32\n"

@@ -67,7 +67,11 @@ def staged(start: int, extent: int, dtype: str, count: str) -> ModuleOp:
 @pytest.mark.parametrize("factor", [0, 1, 2, 4])
 def test_any_number_of_iterations(factor: int, count: str) -> None:
     double = tir_passes.InjectDoubleBuffer(factor)
-    for extent in (-1, 0, 1, 2, 3, 7, 8, 9):
+    extents = (-1, 0, 1, 2, 3, 7, 8, 9)
+    if not MANY:
+        # Each end of the loop takes every other one.
+        extents = extents[count == "%end" :: 2]
+    for extent in extents:
         dtypes = ("i32", "i64") if MANY or extent == 7 else ("i64",)
         for dtype in dtypes:
             check_semantics(

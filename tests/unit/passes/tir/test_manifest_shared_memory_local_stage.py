@@ -17,7 +17,7 @@ from xdsl_tvm.passes.tir.manifest_shared_memory_local_stage import (
     ManifestSharedMemoryLocalStage,
 )
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "12"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 STAGED = "tir.manifest_shared_memory_local_stage"
 
 

@@ -27,7 +27,7 @@ from xdsl_tvm.passes.tir.plan_and_update_buffer_allocation_location import (
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
 PLAN = (LowerInitBlock(), PlanAndUpdateBufferAllocationLocation())
 PIPELINE: tuple[ModulePass, ...] = (
     *PLAN,
