@@ -24,16 +24,14 @@ if TYPE_CHECKING:
     """Numbers of channels, or a single one of all."""
 
 _CHANNELS = 1
-_OF_NORMALIZATION = 4
-"""Products and sums of a batch normalization: centered, divided, scaled, moved."""
 _ARITHMETIC = (relax.AddOp, relax.SubtractOp, relax.MultiplyOp, relax.DivideOp)
 
 
 @dataclass(frozen=True)
 class CombineChannelScaling(CompilerPass):
-    """Summary: Makes one product and one sum of the batch normalizations, products and
-        sums with constants of channels that follow each other, and multiplies the
-        weight of a convolution before them instead of its result.
+    """Summary: Makes one product and one sum of a batch normalization and of the products
+        and sums with constants of channels around it, and multiplies the weight of a
+        convolution before them instead of its result.
 
     TVM name: none (ours)
     Input form: any
@@ -55,10 +53,12 @@ class CombineChannelScaling(CompilerPass):
 
         Where there is no such convolution, `%y` is `relax.add` of a `relax.multiply`.
         `relax.add`, `relax.subtract`, `relax.multiply` and `relax.divide` take part, with
-        constants along one axis or of one element. Constants are computed in double
+        constants along one axis or of one element; after a convolution also without a
+        batch normalization, if there is a product. Constants are computed in double
         precision; results differ by rounding, and where a product alone overflows. Time
         is linear in the size of the function and of the weights.
-    Leaves alone: single products and sums; batch normalization that is not for
+    Leaves alone: products and sums without batch normalization that no convolution is
+        before, whose roundings may be meant; batch normalization that is not for
         `inference`, or whose mean or variance is used elsewhere; results with other uses
         in the middle; operands along several axes; convolutions of other layouts, or
         whose weight is no constant; dtypes other than f32; data of unknown rank or
@@ -90,17 +90,10 @@ class _Scaling:
     """None for ones."""
     shift: Vector | None
     """None for zeros."""
-    count: int
-    """How many products and sums the operations are; of a normalization, four."""
 
     @property
     def result(self) -> SSAValue:
         return self.ops[-1].results[0]
-
-    @property
-    def needed(self) -> int:
-        """How many products and sums are enough."""
-        return (self.scale is not None) + (self.shift is not None)
 
     def then(self, after: _Scaling) -> _Scaling | None:
         """This one and one of its result, if both are along one axis."""
@@ -116,19 +109,20 @@ class _Scaling:
                 shift = None if shift is None else shift * after.scale
             if after.shift is not None:
                 shift = after.shift if shift is None else shift + after.shift
-        ops, count = (*self.ops, *after.ops), self.count + after.count
-        return _Scaling(self.data, ops, next(iter(axes), None), scale, shift, count)
+        ops = *self.ops, *after.ops
+        return _Scaling(self.data, ops, next(iter(axes), None), scale, shift)
 
 
 def _replace(op: Operation, written: set[SSAValue]) -> None:
-    """Put fewer operations in the place of those that begin with one, if there are."""
+    """Put a product and a sum in the place of what begins with an operation."""
     found = _scaling_of(op, written)
     if found is None:
         return
     while (longer := _with_next(found, written)) is not None:
         found = longer
     convolution = None if found.scale is None else _convolution(found, written)
-    if convolution is None and found.needed == found.count:
+    is_normalized = any(isinstance(each, relax.BatchNormOp) for each in found.ops)
+    if convolution is None and not is_normalized:
         return
     builder = BindingBuilder(found.ops[-1])
     value = found.data
@@ -253,7 +247,7 @@ def _normalization(op: relax.BatchNormOp) -> _Scaling | None:
         shift = -mean * scale
     if op.no_center is None:
         shift = beta + shift
-    return _Scaling(op.data, (op, item), axis, scale, shift, _OF_NORMALIZATION)
+    return _Scaling(op.data, (op, item), axis, scale, shift)
 
 
 def _arithmetic(op: Operation) -> _Scaling | None:
@@ -278,13 +272,13 @@ def _arithmetic(op: Operation) -> _Scaling | None:
     with np.errstate(all="ignore"):
         match op:
             case relax.MultiplyOp():
-                return _Scaling(data, (op,), axis, vector, None, 1)
+                return _Scaling(data, (op,), axis, vector, None)
             case relax.DivideOp():
-                return _Scaling(data, (op,), axis, 1 / vector, None, 1)
+                return _Scaling(data, (op,), axis, 1 / vector, None)
             case relax.SubtractOp():
-                return _Scaling(data, (op,), axis, None, -vector, 1)
+                return _Scaling(data, (op,), axis, None, -vector)
             case _:
-                return _Scaling(data, (op,), axis, None, vector, 1)
+                return _Scaling(data, (op,), axis, None, vector)
 
 
 def _has_channels(info: TensorInfo, axis: int, vector: Vector) -> bool:

@@ -21,7 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import f32, i32
+from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -362,23 +362,31 @@ class _Part:
             whole_score = self._added_up(tile_of)
             code.store(whole_score, scores, query, _ramp(begin, lanes))
 
-            def rest(v: Expr) -> None:
+            def rest(v: Expr, key: Expr) -> None:
                 column = smart.add(begin, v)
                 score = code.load(scores, query, column)
                 for feature in range(chunks * lanes, self.what.features):
                     at = constant(feature)
-                    k = self._element(self.places.key, place(v), head, at)
+                    k = self._element(self.places.key, key, head, at)
                     q = code.load(queries, query, at)
                     score = Call("fma", [q, k, score], f32)
-                key = smart.add(first, v)
                 if self.places.bias is not None:
-                    where = self.batch, self.head, query, place(v)
+                    where = self.batch, self.head, query, key
                     score = smart.add(score, self.places.bias_of(code, where))
-                score = self.places.masked(score, query, key)
-                score = smart.select(smart.lt(key, end), score, _HIDDEN)
+                own = smart.add(first, v)
+                score = self.places.masked(score, query, own)
+                score = smart.select(smart.lt(own, end), score, _HIDDEN)
                 code.store(score, scores, query, column)
 
-            self._each_lane(rest)
+            is_cut = smart.const(1, i1)
+            if self.places.bias is not None:
+                # Its elements are next to each other where all keys exist.
+                is_whole = smart.le(smart.add(first, constant(lanes - 1)), last)
+                with code.when(is_whole):
+                    self._each_lane(lambda v: rest(v, smart.add(first, v)))
+                is_cut = smart.negation(is_whole)
+            with code.when(is_cut):
+                self._each_lane(lambda v: rest(v, place(v)))
 
     def _added_up(self, tile: SSAValue) -> Expr:
         """The sums of the lanes of each row of a square, as one vector.

@@ -26,7 +26,7 @@ relax.func @into_the_weight(%x: !x) -> !x attributes {global_symbol = "into_the_
   relax.return %y : !x
 }
 
-// No convolution is before it: ((x / 2) - [1, 2]) * 4 * [3, 5].
+// No convolution is before it: ((x / 2) - [1, 2]) * 4 * [3, 5], the last by normalization.
 // CHECK-LABEL: relax.func @a_product_and_a_sum
 // CHECK: %[[S:.*]] = relax.constant dense<{{.*}}6.000000e+00{{.*}}, {{.*}}1.000000e+01{{.*}}> : tensor<2x1x1xf32>
 // CHECK-NEXT: %[[P:.*]] = relax.multiply %x, %[[S]]
@@ -37,11 +37,13 @@ relax.func @a_product_and_a_sum(%x: !x) -> !x attributes {global_symbol = "a_pro
   %two = relax.constant dense<2.0> : tensor<f32>
   %v = relax.constant dense<[[[1.0]], [[2.0]]]> : tensor<2x1x1xf32>
   %four = relax.constant dense<4.0> : tensor<1x1xf32>
-  %u = relax.constant dense<[[[3.0]], [[5.0]]]> : tensor<2x1x1xf32>
+  %u = relax.constant dense<[3.0, 5.0]> : !v
+  %z = relax.constant dense<0.0> : !v
   %c = relax.divide %x, %two : (!x, tensor<f32>) -> !x
   %d = relax.subtract %c, %v : (!x, tensor<2x1x1xf32>) -> !x
   %e = relax.multiply %four, %d : (tensor<1x1xf32>, !x) -> !x
-  %f = relax.multiply %e, %u : (!x, tensor<2x1x1xf32>) -> !x
+  %n = relax.nn.batch_norm %e, %u, %z, %z, %z axis 1 epsilon 1.0 momentum 1.0e-01 inference : (!x, !v, !v, !v, !v) -> !n
+  %f = relax.get_item %n[0] : !n -> !x
   %r = relax.nn.relu %f : (!x) -> !x
   relax.return %r : !x
 }
@@ -61,15 +63,15 @@ relax.func @parts(%x: !x) -> !relax.tuple<!x, !x> attributes {global_symbol = "p
   relax.return %t : !relax.tuple<!x, !x>
 }
 
-// Two sums between which the value is used; constants along other axes; a constant minus
-// the data; what is one product and one sum; moments of the data; another field.
+// Arithmetic alone; constants along other axes; a constant minus the data; moments of the
+// data; another field.
 // CHECK-LABEL: relax.func @left_alone
 // CHECK: relax.add %x, %v
 // CHECK: relax.add %a, %v
 // CHECK: relax.add %b, %rows
 // CHECK: relax.subtract %v, %c
 // CHECK: relax.multiply %d, %v
-// CHECK: relax.add %e, %v
+// CHECK: relax.divide %e, %v
 // CHECK: relax.nn.batch_norm %f
 // CHECK: relax.nn.batch_norm %f
 relax.func @left_alone(%x: !x) -> !relax.tuple<!x, !n, !v> attributes {global_symbol = "left_alone"} {
@@ -81,7 +83,7 @@ relax.func @left_alone(%x: !x) -> !relax.tuple<!x, !n, !v> attributes {global_sy
   %c = relax.add %b, %rows : (!x, tensor<3xf32>) -> !x
   %d = relax.subtract %v, %c : (tensor<2x1x1xf32>, !x) -> !x
   %e = relax.multiply %d, %v : (!x, tensor<2x1x1xf32>) -> !x
-  %f = relax.add %e, %v : (!x, tensor<2x1x1xf32>) -> !x
+  %f = relax.divide %e, %v : (!x, tensor<2x1x1xf32>) -> !x
   %n = relax.nn.batch_norm %f, %g, %g, %g, %g axis 1 epsilon 1.0e-05 momentum 1.0e-01 : (!x, !v, !v, !v, !v) -> !n
   %o = relax.nn.batch_norm %f, %g, %g, %g, %g axis 1 epsilon 1.0e-05 momentum 1.0e-01 inference : (!x, !v, !v, !v, !v) -> !n
   %p = relax.get_item %o[1] : !n -> !v
