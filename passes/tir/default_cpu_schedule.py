@@ -138,8 +138,8 @@ class DefaultCPUSchedule(CompilerPass):
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:
         so it is with softmax, and its rows stay in the cache; the last map that reads a
-        row of 1 MiB or more fetches the next row (`row_fetching.py`). Products in blocks of
-        channels take part where there are four rows or more. Independence is proved
+        row of 1 MiB or more fetches the next row (`row_fetching.py`). Products in blocks
+        of channels take part where there are four rows or more. Independence is proved
         from the accesses; the kinds `S` and `R` are not trusted. Symbolic extents are
         divided at run time. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
