@@ -12,8 +12,8 @@ tile of `C` at a time stays in vector registers while some terms of a panel, whi
 the first cache, are added, in the order of the program: each term costs a vector load for
 each vector of columns, and a broadcast and fused multiply-adds for each row. Meanwhile
 the next terms of panels in memory are fetched. A panel of a large `b` is copied by its
-first tile, and one tile of all rows reads panels in streams. Tiles at an edge are computed
-whole, on zeros, and stored in part.
+first tile, and one tile of all rows reads panels in streams. Tiles at an edge are
+computed whole, on zeros, and stored in part.
 
 A map after the contraction that works on the results where they are, such as a bias and
 an activation, is done on each tile when its last terms have been added.
