@@ -157,8 +157,7 @@ class Analyzer:
         extent = self.const_int_bound(what.extent)
         high = max(low.min, low.max + extent.max - 1)
         self.facts.set_bound(var, Bound(low.min, high))
-        self._comparisons.assume(smart.ge(var, what.min))
-        self._comparisons.assume(smart.lt(var, smart.add(what.min, what.extent)))
+        self._comparisons.assume_within(var, what.min, what.extent)
 
     def _bind_value(self, var: Expr, value: Expr) -> None:
         simplified = self.rewrite_simplify(self.canonical_simplify(value))

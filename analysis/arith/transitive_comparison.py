@@ -16,6 +16,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import IntFlag
 
+from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Cmp, Const, Expr
 from xdsl_tvm.analysis.arith.facts import offset_of
 from xdsl_tvm.dialects.integers import INF, Bound, Limit
@@ -79,60 +80,89 @@ def of_difference(difference: Bound) -> Comparison:
     return found
 
 
+def _facts_of(condition: Expr) -> tuple[_Fact, ...]:
+    """What a comparison of index types says; nothing for any other condition."""
+    if not isinstance(condition, Cmp) or not is_index_type(condition.lhs.dtype):
+        return ()
+    left, p = without_offset(condition.lhs)
+    right, q = without_offset(condition.rhs)
+    if left is right:
+        return ()
+    limit = q - p
+    match condition.predicate:
+        case CmpPredicate.LT:
+            return (_Fact(left, right, limit - 1),)
+        case CmpPredicate.LE:
+            return (_Fact(left, right, limit),)
+        case CmpPredicate.GT:
+            return (_Fact(right, left, -limit - 1),)
+        case CmpPredicate.GE:
+            return (_Fact(right, left, -limit),)
+        case CmpPredicate.EQ:
+            return _Fact(left, right, limit), _Fact(right, left, -limit)
+        case CmpPredicate.NE:
+            return (_Fact(left, right, limit, differs=True),)
+
+
 class TransitiveComparisons:
     """Known comparisons, in scopes that end in the order they were begun."""
 
     def __init__(self) -> None:
         self._about: dict[Key, list[_Fact]] = {}
-        self._log: list[tuple[_Fact, bool]] = []
+        self._log: list[tuple[tuple[_Fact, ...], bool]] = []
+        """Facts that were added, or dropped where it says False."""
+        self._ranges: list[tuple[Expr, Expr, Expr]] = []
+        """Variables in ranges, which nobody has asked about yet; newer than the log."""
 
     # ---- scopes ----
 
     def mark(self) -> int:
         """The present state, for `rewind`."""
-        return len(self._log)
+        return len(self._log) + len(self._ranges)
 
     def rewind(self, mark: int) -> None:
         """Forget what was added since the mark."""
+        del self._ranges[max(mark - len(self._log), 0) :]
         while len(self._log) > mark:
-            fact, added = self._log.pop()
-            (self._drop if added else self._insert)(fact)
+            facts, added = self._log.pop()
+            for fact in reversed(facts):
+                (self._drop if added else self._insert)(fact)
 
     # ---- recording ----
 
     def assume(self, condition: Expr) -> None:
         """Record a comparison that holds; any other condition says nothing here."""
-        if not isinstance(condition, Cmp) or not is_index_type(condition.lhs.dtype):
-            return
-        left, p = without_offset(condition.lhs)
-        right, q = without_offset(condition.rhs)
-        if left is right:
-            return
-        limit = q - p
-        match condition.predicate:
-            case CmpPredicate.LT:
-                self._add(_Fact(left, right, limit - 1))
-            case CmpPredicate.LE:
-                self._add(_Fact(left, right, limit))
-            case CmpPredicate.GT:
-                self._add(_Fact(right, left, -limit - 1))
-            case CmpPredicate.GE:
-                self._add(_Fact(right, left, -limit))
-            case CmpPredicate.EQ:
-                self._add(_Fact(left, right, limit))
-                self._add(_Fact(right, left, -limit))
-            case CmpPredicate.NE:
-                self._add(_Fact(left, right, limit, differs=True))
+        facts = _facts_of(condition)
+        if facts:
+            self._take_ranges()
+            self._add(facts)
+
+    def assume_within(self, variable: Expr, low: Expr, extent: Expr) -> None:
+        """Record that a variable is at least `low`, and less than it plus `extent`.
+
+        What that says of others is found out with the first question: of most loops
+        there is none.
+        """
+        self._ranges.append((variable, low, extent))
+
+    def _take_ranges(self) -> None:
+        ranges, self._ranges = self._ranges, []
+        for variable, low, extent in ranges:
+            first = smart.ge(variable, low)
+            last = smart.lt(variable, smart.add(low, extent))
+            self._add((*_facts_of(first), *_facts_of(last)))
 
     def forget(self, node: Expr) -> None:
         """Drop the facts about a tree, a variable that is bound anew."""
+        self._take_ranges()
         for fact in list(self._about.get(node, ())):
             self._drop(fact)
-            self._log.append((fact, False))
+            self._log.append(((fact,), False))
 
-    def _add(self, fact: _Fact) -> None:
-        self._insert(fact)
-        self._log.append((fact, True))
+    def _add(self, facts: tuple[_Fact, ...]) -> None:
+        for fact in facts:
+            self._insert(fact)
+        self._log.append((facts, True))
 
     def _insert(self, fact: _Fact) -> None:
         for key in (fact.left, fact.right):
@@ -148,6 +178,7 @@ class TransitiveComparisons:
 
     def compare(self, x: Expr, y: Expr, *, transitive: bool) -> Comparison:
         """How `x` compares with `y`; if not `transitive`, by facts about the two."""
+        self._take_ranges()
         if not self._about or not is_index_type(x.dtype):
             return Comparison.UNKNOWN
         left, p = without_offset(x)

@@ -6,11 +6,10 @@ docs/spec/tir-ir.md §7.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import (
-    i1,
-)
+from xdsl.dialects.builtin import DenseArrayBase, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -168,6 +167,12 @@ def _verify_access(
         )
 
 
+@cache
+def _segments(*sizes: int) -> DenseArrayBase:
+    """How many operands each group of operands has."""
+    return DenseArrayBase.from_list(i32, sizes)
+
+
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """An element, or a vector of elements, of a buffer, `BufferLoad`.
@@ -212,7 +217,14 @@ class LoadOp(IRDLOperation):
         if result_type is None:
             assert isinstance(buffer.type, BufferType)
             result_type = accessed_type(self, buffer.type, values)
-        super().__init__(operands=[buffer, values, predicate], result_types=[result_type])
+        # Accesses are frequent: they are made without the search for groups of operands.
+        mask = () if predicate is None else (SSAValue.get(predicate),)
+        Operation.__init__(
+            self,
+            operands=[buffer, *values, *mask],
+            result_types=[result_type],
+            properties={"operandSegmentSizes": _segments(1, len(values), len(mask))},
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> LoadOp:
@@ -283,7 +295,16 @@ class StoreOp(IRDLOperation):
         indices: Sequence[SSAValue | Operation],
         predicate: SSAValue | Operation | None = None,
     ) -> None:
-        super().__init__(operands=[value, buffer, indices, predicate])
+        # As in `tir.load`.
+        mask = () if predicate is None else (SSAValue.get(predicate),)
+        values = [SSAValue.get(each) for each in (value, buffer, *indices)]
+        Operation.__init__(
+            self,
+            operands=[*values, *mask],
+            properties={
+                "operandSegmentSizes": _segments(1, 1, len(values) - 2, len(mask))
+            },
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> StoreOp:

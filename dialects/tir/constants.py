@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
     BoolAttr,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     StringAttr,
@@ -55,12 +57,20 @@ def constant_attr(value: float | bool, dtype: Attribute) -> TypedAttribute:
     if is_integer_type(dtype):
         if dtype == i1:
             return BoolAttr.from_bool(bool(value))
-        return IntegerAttr(int(value), dtype)
+        return integer_attr(int(value), dtype)
     if isinstance(dtype, AnyFloat) and is_float(dtype):
         return FloatAttr(float(value), dtype)
     if isinstance(dtype, CustomType):
         return CustomValueAttr(float(value), dtype)
     raise ValueError(f"tir.const: type {dtype} is no scalar")
+
+
+@lru_cache(maxsize=4096)
+def integer_attr(
+    value: int, dtype: IntegerType | IndexType
+) -> IntegerAttr[IntegerType | IndexType]:
+    """The attribute of a number, which programs have few of, made once."""
+    return IntegerAttr(value, dtype)
 
 
 @irdl_op_definition

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import islice
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,11 +32,16 @@ class NeedlessStores:
     def __init__(
         self, root: Operation, walker: FactsWalker, flow: ControlFlow | None
     ) -> None:
+        self._root = root
         self._walker = walker
         self._analyzer = walker.analyzer
         self._flow = flow
-        self._facts = Facts([root])
         self._volatile = _volatile_memory(root)
+
+    @cached_property
+    def _facts(self) -> Facts:
+        """Where writes are; few stores ask for it."""
+        return Facts([self._root])
 
     def is_volatile(self, store: tir.StoreOp) -> bool:
         """Whether a store may be to volatile memory, so that it must stay."""

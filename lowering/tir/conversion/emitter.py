@@ -27,6 +27,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.tir.constants import integer_attr
 from xdsl_tvm.lowering.tir.conversion.types import signless
 
 INDEX = IndexType()
@@ -164,7 +165,7 @@ class Emitter:
             return self.constant(BoolAttr.from_bool(bool(value)))
         if tir.is_integer(dtype) or dtype == INDEX:
             integer = cast(IntegerType, dtype)
-            return self.constant(IntegerAttr(int(value), integer))
+            return self.constant(integer_attr(int(value), integer))
         return self.constant(FloatAttr(value, cast(AnyFloat, dtype)))
 
     def binary(self, kind: type[IRDLOperation], a: SSAValue, b: SSAValue) -> SSAValue:
