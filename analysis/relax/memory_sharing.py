@@ -120,7 +120,7 @@ class WrittenValues:
 
 
 def _values(func: relax.FuncOp) -> Iterable[SSAValue]:
-    for op in func.walk():
+    for op in all_ops(func):
         yield from op.results
         for region in op.regions:
             for block in region.blocks:

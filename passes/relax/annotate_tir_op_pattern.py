@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.op_pattern import op_pattern
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
 
 OP_PATTERN = "op_pattern"
 """The attribute of a TIR function that holds its `OpPattern`."""
+
+
+_is_function = of_classes(tir.FuncOp)
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class AnnotateTIROpPattern(CompilerPass):
     name = "relax-annotate-tir-op-pattern"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.walk():
-            if not isinstance(function, tir.FuncOp) or function.is_declaration:
+        for function in filter(_is_function, all_ops(op)):
+            if function.is_declaration:
                 continue
             present = function.attributes.get(OP_PATTERN)
             if present is None or integer_of(present) == 0:

@@ -19,14 +19,16 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 from xdsl.utils.hints import isa
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
 
 _GLOBAL = StringAttr("global")
-_CALLS = (relax.CallTIROp, relax.CallTIRInplaceOp, relax.CallDPSPackedOp)
+_is_call = of_classes(relax.CallTIROp, relax.CallTIRInplaceOp, relax.CallDPSPackedOp)
 _Call: TypeAlias = AnyCallTIROp | relax.CallDPSPackedOp
 
 
@@ -73,7 +75,7 @@ class CallTIRRewrite(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         devices = _device_indices(op)
-        for call in [op for op in op.walk() if isinstance(op, _CALLS)]:
+        for call in filter(_is_call, all_ops(op)):
             allow_effects(call, self.name)
             _rewrite(call, devices)
 

@@ -18,10 +18,12 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.analysis.relax.op_pattern import ROOT
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.relax.algebra import infer_call
 from xdsl_tvm.dialects.relax.attributes import symbols_of
@@ -52,6 +54,8 @@ from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
 from xdsl_tvm.passes.relax.dead_code_elimination import DeadCodeElimination
 from xdsl_tvm.passes.relax.rewriting.call_sites import module_of
 
+_is_call = of_classes(relax.CallOp)
+_is_block = of_classes(tir.BlockOp)
 _KEPT = ("tir.noalias", "target", "tir.is_scheduled")
 """Attributes that the function made has where all parts have them alike."""
 
@@ -136,8 +140,8 @@ class _FuseTIRInner(CompilerPass):
         symbols = module_symbols(op)
         calls = dict[str, list[relax.CallOp]]()
         others = set[str]()
-        for inner in op.walk():
-            if isinstance(inner, relax.CallOp) and module_of(inner) is op:
+        for inner in all_ops(op):
+            if _is_call(inner) and module_of(inner) is op:
                 calls.setdefault(inner.callee.root_reference.data, []).append(inner)
             else:
                 others.update(named_symbols(inner))
@@ -553,6 +557,6 @@ def _is_root(op: tir.BlockOp) -> bool:
 def _number_blocks(function: tir.FuncOp) -> None:
     """Let no two blocks have one name."""
     names = UniqueNames()
-    for op in function.walk():
-        if isinstance(op, tir.BlockOp) and op.block_name.data:
+    for op in filter(_is_block, all_ops(function)):
+        if op.block_name.data:
             op.block_name = StringAttr(names.unique(op.block_name.data))

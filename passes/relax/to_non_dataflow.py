@@ -8,8 +8,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.infra import CompilerPass
+
+_is_dataflow = of_classes(relax.DataflowOp)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ class ToNonDataflow(CompilerPass):
     name = "relax-to-non-dataflow"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for dataflow in [op for op in op.walk() if isinstance(op, relax.DataflowOp)]:
+        for dataflow in filter(_is_dataflow, all_ops(op)):
             inline_dataflow(dataflow)
 
 
