@@ -33,9 +33,10 @@ class Bias:
     def of(found: Windowed) -> Bias | None:
         """The bias of a sum that begins with 0; None where nothing is added first."""
         epilogue, reduction = found.epilogue, found.reduction
-        init = None if reduction.init is None else view(reduction.init)
-        is_sum = reduction.combiner is Add and init is not None
-        if epilogue is None or not is_sum or smart.literal(init) != 0:
+        init = reduction.init
+        if epilogue is None or init is None or reduction.combiner is not Add:
+            return None
+        if smart.literal(view(init)) != 0:
             return None
         loads = [
             access.op
@@ -46,9 +47,9 @@ class Bias:
             return None
         load = loads[0].result
         users = [use.operation for use in load.uses]
-        if len(users) != 1 or not isinstance(users[0], tir.AddOp):
+        add = users[0] if len(users) == 1 else None
+        if not isinstance(add, tir.AddOp):
             return None
-        (add,) = users
         a, b = add.operands
         bias = b if a is load else a
         column = epilogue.axes[-2]

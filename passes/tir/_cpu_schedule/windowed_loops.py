@@ -27,10 +27,15 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Broadcast, Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs, ramp
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
+    ForEach,
+    Later,
+    Step,
+    Tile,
+    TileCode,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     fused_loop,
@@ -51,8 +56,6 @@ _STEPS = 4
 _UNROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(_STEPS, i32)}
 """The same for a loop over channels, which share nothing. As LLVM loads what all steps
 read of the weight first, it is for tiles that leave registers for that."""
-_KEPT: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
-"""That a loop is left to LLVM to expand, which takes less time than copies here."""
 
 
 def schedule_windowed(
@@ -63,60 +66,10 @@ def schedule_windowed(
 
 
 @dataclass(frozen=True)
-class _Tile:
-    """Neighbouring columns of a row."""
-
-    first: Expr
-    size: int
-    valid: tuple[tuple[int, int], ...] | None
-    """For each place in the window, the columns that are inside; None where all are."""
-    place: Expr | None = None
-    """The number of the tile in its row."""
-
-
-@dataclass(frozen=True)
-class _Later:
-    """A part of the weight that the next step reads."""
-
-    point: Point
-    """The values on the axes of that step."""
-    part: Expr
-    parts: int
-    """How many tiles there are, each of which fetches a part."""
-
-
-@dataclass(frozen=True)
-class _Step:
-    """An iteration of the outer loop."""
-
-    point: Point
-    following: Point | None = None
-    """That which follows, where what it reads of the weight is fetched."""
-    panel: SSAValue | None = None
-    """The weight in pairs of terms, where they are added so."""
-
-
-@dataclass(frozen=True)
-class _Convolution(Tiling):
+class _Convolution(TileCode):
     """Writes a convolution."""
 
-    code: LoopCode
     kind: tir.ForKind
-
-    def element(self, number: Expr) -> Point:
-        """The values on the axes of the image for an element of a row."""
-        *rows, column = self.found.rows
-        if not rows:
-            return {column.variable: number}
-        (row,) = rows
-        size = self.number(column.size or 1)
-        return {
-            row.variable: smart.cast(row.variable.type, smart.floordiv(number, size)),
-            column.variable: smart.floormod(number, size),
-        }
-
-    def number(self, value: int) -> Expr:
-        return smart.const(value, self.column.variable.type)
 
     # ---- the whole ----
 
@@ -139,7 +92,7 @@ class _Convolution(Tiling):
             self._for_tiles(lambda tile: self._write_tile(step, tile))
 
     @contextmanager
-    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[_Step]:
+    def _outer_loop(self, axes: Sequence[Axis]) -> Generator[Step]:
         """One loop over axes, and one over the rows of a strip where there are strips.
 
         All channels of a strip come before the next strip. So each thread has rows of
@@ -161,13 +114,13 @@ class _Convolution(Tiling):
                     {**one, **points(many, split_index(each, extents))}
                     for each in (flat, after)
                 )
-                yield _Step({**self.outside, **here}, {**self.outside, **later})
+                yield Step({**self.outside, **here}, {**self.outside, **later})
             return
         if size is None:
             with fused_loop(self.code, axes, self.kind) as here:
                 point = {**self.outside, **here}
                 with self._panel(point) as panel:
-                    yield _Step(point, panel=panel)
+                    yield Step(point, panel=panel)
             return
         *images, block, row = axes
         dtype = row.variable.type
@@ -184,7 +137,7 @@ class _Convolution(Tiling):
                 self.code.loop("y", height, annotations=_ROLLED) as inner,
             ):
                 place = smart.add(first, inner)
-                yield _Step({**point, row.variable: place}, panel=panel)
+                yield Step({**point, row.variable: place}, panel=panel)
 
     @contextmanager
     def _panel(self, point: Point) -> Generator[SSAValue | None]:
@@ -198,18 +151,7 @@ class _Convolution(Tiling):
                 self.code, self.vectors, lambda u: self.batch(point, u)
             )
 
-    def batch(self, point: Point, u: Expr) -> Point:
-        """The values on the batch axes for a vector, at a point that has the number of
-        such vectors on the shared one."""
-        shared = self.shared
-        if shared is None:
-            return point
-        part = point[shared.variable]
-        count = smart.const(self.vectors, part.dtype)
-        value = smart.add(smart.mul(part, count), smart.cast(part.dtype, u))
-        return {**point, shared.variable: value}
-
-    def _for_tiles(self, write: Callable[[_Tile], None]) -> None:
+    def _for_tiles(self, write: Callable[[Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
         starts = [*self.starts, self.length]
         tiles = [self._tile(a, b - a) for a, b in pairwise(starts)]
@@ -225,23 +167,23 @@ class _Convolution(Tiling):
                         first.first, smart.mul(number, self.number(first.size))
                     )
                     place = smart.add(self.number(done), number)
-                    write(_Tile(start, first.size, None, place))
+                    write(Tile(start, first.size, None, place))
             else:
                 write(replace(first, place=self.number(done)))
             done += max(alike, 1)
             del tiles[: max(alike, 1)]
 
-    def _tile(self, start: int, size: int) -> _Tile:
+    def _tile(self, start: int, size: int) -> Tile:
         valid = tuple(
             (min(max(low - start, 0), size), min(max(high - start, 0), size))
             for low, high in self.found.inside
         )
         is_inner = all(each == (0, size) for each in valid)
-        return _Tile(self.number(start), size, None if is_inner else valid)
+        return Tile(self.number(start), size, None if is_inner else valid)
 
     # ---- a tile ----
 
-    def _write_tile(self, step: _Step, tile: _Tile) -> None:
+    def _write_tile(self, step: Step, tile: Tile) -> None:
         """All terms of a tile."""
         code, later = self.code, step.following
         with code.block("tile"):
@@ -249,20 +191,20 @@ class _Convolution(Tiling):
             every = (0, tile.size)
             part = None
             if later is not None and tile.place is not None:
-                part = _Later(later, tile.place, self.tiles)
-            for_each = _ForEach(
+                part = Later(later, tile.place, self.tiles)
+            for_each = ForEach(
                 self, sums, tile, self.vectors, step.point, part, step.panel
             )
             self._write_initial(for_each)
             self._write_terms(for_each, self.terms, {}, every, [*self.found.outside])
             self._write_results(for_each, lambda r, u, v: code.load(sums, r, u, v))
 
-    def _tile_of_sums(self, tile: _Tile) -> SSAValue:
+    def _tile_of_sums(self, tile: Tile) -> SSAValue:
         lanes = self.lane.size or 1 if self.pairs is None else self.pairs.lanes
         shape = [tile.size, self.vectors, lanes]
         return self.code.alloc("sums", shape, self.dtype, "local")
 
-    def _write_initial(self, for_each: _ForEach) -> None:
+    def _write_initial(self, for_each: ForEach) -> None:
         """Set all sums to what they are before their terms."""
         code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
         if pairs is None:
@@ -283,7 +225,7 @@ class _Convolution(Tiling):
         return self.bias.value(self.code, self._place(self.bias.epilogue, at))
 
     def _write_results(
-        self, for_each: _ForEach, result: Callable[[Expr, Expr, Expr], Expr]
+        self, for_each: ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
         pairs, every = self.pairs, (0, for_each.tile.size)
         if pairs is None:
@@ -301,13 +243,13 @@ class _Convolution(Tiling):
     def _write_image(self, point: Point, row: Axis) -> None:
         """All rows for some channels; the weight is read once."""
         code, (outermost, *_) = self.code, self.terms
-        whole = _Tile(self.number(0), self.length, None)
+        whole = Tile(self.number(0), self.length, None)
         with code.block("image"):
             shape = [row.size or 0, self.length, self.vectors, self.lane.size or 1]
             image = code.alloc("image", shape, self.dtype, "local")
             with code.loop(row.name, row.extent) as y:
                 at_row = {**point, row.variable: y}
-                _ForEach(self, image, whole, self.vectors, at_row).vector(
+                ForEach(self, image, whole, self.vectors, at_row).vector(
                     (0, self.length),
                     lambda r, u, v, at: code.store(self.initial(at), image, y, r, u, v),
                 )
@@ -326,7 +268,7 @@ class _Convolution(Tiling):
             with code.loop(row.name, row.extent) as y:
                 at_row = {**point, row.variable: y}
                 self._write_results(
-                    _ForEach(self, image, whole, self.vectors, at_row),
+                    ForEach(self, image, whole, self.vectors, at_row),
                     lambda r, u, v: code.load(image, y, r, u, v),
                 )
 
@@ -357,7 +299,7 @@ class _Convolution(Tiling):
     def _write_part(
         self,
         point: Point,
-        tile: _Tile,
+        tile: Tile,
         terms: Point,
         image: SSAValue,
         y: Expr,
@@ -372,8 +314,8 @@ class _Convolution(Tiling):
             # Each tile of the image fetches a part of what the next step reads.
             number = smart.add(smart.mul(self.number(self.tiles), y), tile.place)
             tiles = self.tiles * (rows.size or 0)
-            later = _Later(following, number, tiles)
-            for_each = _ForEach(self, sums, tile, self.vectors, point, later)
+            later = Later(following, number, tiles)
+            for_each = ForEach(self, sums, tile, self.vectors, point, later)
 
             def place(r: Expr, u: Expr, v: Expr) -> tuple[Expr, ...]:
                 return y, smart.add(tile.first, r), u, v
@@ -398,7 +340,7 @@ class _Convolution(Tiling):
 
     def _write_terms(
         self,
-        for_each: _ForEach,
+        for_each: ForEach,
         axes: list[Axis],
         terms: Point,
         columns: tuple[int, int],
@@ -447,7 +389,7 @@ class _Convolution(Tiling):
         return _UNROLLED if size % _STEPS == 0 and held <= self.most else _ROLLED
 
     def _add_terms(
-        self, for_each: _ForEach, terms: Point, columns: tuple[int, int]
+        self, for_each: ForEach, terms: Point, columns: tuple[int, int]
     ) -> None:
         code, nest, sums = self.code, self.found.nest, for_each.sums
         pairs, panel = self.pairs, for_each.panel
@@ -476,7 +418,7 @@ class _Convolution(Tiling):
         self._prefetch(for_each, terms)
         for_each.vector(columns, add)
 
-    def _prefetch(self, for_each: _ForEach, terms: Point) -> None:
+    def _prefetch(self, for_each: ForEach, terms: Point) -> None:
         """Fetch the vectors of `b` that come some steps later."""
         if self.ahead is None or for_each.later is not None:
             return
@@ -494,7 +436,7 @@ class _Convolution(Tiling):
             }
             self._fetch(load, at, _FOR_READING)
 
-    def _fetch_later(self, for_each: _ForEach, axis: Axis, value: Expr) -> None:
+    def _fetch_later(self, for_each: ForEach, axis: Axis, value: Expr) -> None:
         """Fetch a part of what the next step reads of the weight, at a value on an axis.
 
         It is fetched in the order of memory, so that the processor fetches more of it by
@@ -513,7 +455,7 @@ class _Convolution(Tiling):
         count = -(-size // parts)
         there = replace(for_each, point=later.point)
         with code.loop(
-            "w", self.number(count), tir.ForKind.UNROLLED, annotations=_KEPT
+            "w", self.number(count), tir.ForKind.UNROLLED, annotations=LEFT_TO_LLVM
         ) as step:
             flat = smart.add(smart.mul(part, self.number(count)), step)
             if parts * count > size:
@@ -535,13 +477,6 @@ class _Convolution(Tiling):
         given = [smart.const(hint, i32) for hint in hints]
         code.call("prefetch", [Value(address.result), *given], i32)
 
-    def store_result(self, value: Expr, at: Point) -> None:
-        """Write results at a point."""
-        result = self.found.reduction.result
-        nest = self.found.nest
-        indices = [nest.tree_at(index, at) for index in result.indices]
-        self.code.store(value, result.buffer, *indices)
-
     def _finish(self, epilogue: Nest, at: Point) -> None:
         place = self._place(epilogue, at)
         if self.bias is None:
@@ -557,92 +492,6 @@ class _Convolution(Tiling):
         return {axis.variable: index for axis, index in axes}
 
 
-@dataclass(frozen=True)
-class _ForEach:
-    """Loops over the vectors of a tile."""
-
-    convolution: _Convolution
-    sums: SSAValue
-    tile: _Tile
-    vectors: int
-    point: Point
-    """The values on the batch axes, that of the shared one divided by `vectors`."""
-    later: _Later | None = None
-    """What is fetched while the terms are added; None where nothing is."""
-    panel: SSAValue | None = None
-    """The weight in pairs of terms; None where they are added one by one."""
-
-    def vector(
-        self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
-    ) -> None:
-        """Write for some columns of the tile: column, vector and lane, and the point."""
-        code, lane = self.convolution.code, self.convolution.lane
-        with (
-            self._places(columns) as (r, u),
-            code.loop("v", lane.extent, tir.ForKind.VECTORIZED) as v,
-        ):
-            at = {
-                **self.batch(u),
-                **self._element(r),
-                lane.variable: smart.cast(lane.variable.type, v),
-            }
-            write(r, u, v, at)
-
-    def columns_of_pairs(
-        self, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
-    ) -> None:
-        """Store the results of all columns, two at a time, from sums of pairs."""
-        whole, size = self.convolution, self.tile.size
-        lanes = ramp(whole.number(0), pairs.lanes)
-        zero = smart.const(0, whole.lane.variable.type)
-        half = ramp(zero, whole.lane.size or 1)
-        for low, count in ((0, size // 2), (size - 1, size % 2)):
-            with self._places((0, count)) as (r, u):
-                first = smart.add(whole.number(low), smart.mul(r, whole.number(2)))
-                last = smart.minimum(
-                    smart.add(first, whole.number(1)), whole.number(size - 1)
-                )
-                found = pairs.totals(
-                    whole.code, [sums(each, u, lanes) for each in (first, last)]
-                )
-                for column, total in zip((first, last), found, strict=True):
-                    at = {**self.batch(u), **self._element(column)}
-                    whole.store_result(total, {**at, whole.lane.variable: half})
-
-    @contextmanager
-    def _places(self, columns: tuple[int, int]) -> Generator[tuple[Expr, Expr]]:
-        """Loops over some columns of the tile and its vectors."""
-        whole = self.convolution
-        low, high = (whole.number(each) for each in columns)
-        unrolled = tir.ForKind.UNROLLED
-        with (
-            whole.code.loop(
-                "r", smart.sub(high, low), unrolled, low=low, annotations=_KEPT
-            ) as r,
-            whole.code.loop(
-                "u", whole.number(self.vectors), unrolled, annotations=_KEPT
-            ) as u,
-        ):
-            yield r, u
-
-    def _element(self, r: Expr) -> Point:
-        return self.convolution.element(smart.add(self.tile.first, r))
-
-    def batch(self, u: Expr) -> Point:
-        """The values on the batch axes for a vector."""
-        return self.convolution.batch(self.point, u)
-
-    def pair(
-        self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
-    ) -> None:
-        """The same with the lanes as one vector of indices, for terms in pairs."""
-        whole = self.convolution
-        assert whole.pairs is not None, "asked for"
-        lanes = ramp(whole.number(0), whole.pairs.lanes)
-        with self._places(columns) as (r, u):
-            write(r, u, lanes, {**self.batch(u), **self._element(r)})
-
-
 def _runs(
     valid: Sequence[tuple[int, int]], dtype: Attribute
 ) -> list[tuple[int, Expr, tuple[int, int]]]:
@@ -656,5 +505,5 @@ def _runs(
     return runs
 
 
-def _is_inner(tile: _Tile, size: int) -> bool:
+def _is_inner(tile: Tile, size: int) -> bool:
     return tile.valid is None and tile.size == size

@@ -97,7 +97,7 @@ class Pairs:
             loops_over(code, outer) as at,
             code.loop("t", self.count) as t,
         ):
-            first = _twice(t)
+            first = smart.mul(t, smart.const(_PAIR, dtype))
             places: list[Point] = [
                 {**batch(u), **at, axis.variable: place}
                 for place in (first, smart.add(first, smart.const(1, dtype)))
@@ -132,7 +132,8 @@ class Pairs:
         axis of the point."""
         *outer, axis = self.terms
         number = point[axis.variable]
-        here = {**point, axis.variable: _twice(number)}
+        two = smart.const(_PAIR, number.dtype)
+        here = {**point, axis.variable: smart.mul(number, two)}
         both = code.value(self._load(code, self.image, here, _PAIR))
         a = _shuffled(code, [both], list(range(_PAIR)) * (self.lanes // _PAIR))
         terms = [point[each.variable] for each in outer]
@@ -158,10 +159,6 @@ class Pairs:
 def ramp(base: Expr, lanes: int) -> Expr:
     """Neighbouring indices."""
     return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))
-
-
-def _twice(value: Expr) -> Expr:
-    return smart.mul(value, smart.const(_PAIR, value.dtype))
 
 
 def _shuffled(code: LoopCode, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> Expr:
