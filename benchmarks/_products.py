@@ -94,13 +94,14 @@ def _array(shape: Sequence[int], dtype: str, random: np.random.Generator) -> Arr
         return random.integers(-128, 128, shape).astype(dtype)
     if dtype == "uint8":
         return random.integers(0, 256, shape).astype(dtype)
-    found = _aligned(shape, numpy_dtype(dtype))
+    found = _aligned(shape, dtype)
     found[...] = random.standard_normal(shape) / np.sqrt(shape[0])
     return found
 
 
-def _aligned(shape: Sequence[int], element: np.dtype[Any]) -> Array:
+def _aligned(shape: Sequence[int], dtype: str) -> Array:
     """An array that begins at a line of the cache, as those of frameworks do."""
+    element = numpy_dtype(dtype)
     size = prod(shape) * element.itemsize
     memory = np.empty(size + 64, np.uint8)
     first = -memory.ctypes.data % 64
