@@ -172,7 +172,7 @@ def _address(
     return address, element
 
 
-def _load(run: Conversion, op: vector.LoadOp) -> list[SSAValue]:
+def _load(run: _VectorConversion, op: vector.LoadOp) -> list[SSAValue]:
     _require_simple(op, op.result.type)
     address, element = _address(run, op, op.base, op.indices)
     return [

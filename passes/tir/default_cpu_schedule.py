@@ -131,17 +131,17 @@ class DefaultCPUSchedule(CompilerPass):
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows. With columns next to each other, stretches of results are in the
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,
-        or else the columns, where the terms keep their order. What follows in rows of
-        1 MiB or more is fetched ahead. With terms next to each other, each result is
-        gathered in the lanes of a vector (see `skinny_matmul.py`).
+        or else the columns, where the terms keep their order. What follows in a
+        matrix of 1 MiB or more is fetched ahead. With terms next to each other, each
+        result is gathered in the lanes of a vector (see `skinny_matmul.py`).
         A map after a contraction that works on its results where they are, as bias and
         activation do after tir-inline-blocks, is done on each tile.
         Nests that follow each other and share several rows become one loop over them:
-        so it is with softmax, and its rows stay in the cache; the last map that reads a
-        row of 1 MiB or more fetches the next row (`row_fetching.py`). Products in blocks
-        of channels take part where there are four rows or more. Independence is proved
-        from the accesses; the kinds `S` and `R` are not trusted. Symbolic extents are
-        divided at run time. Linear in the size of the module.
+        so it is with softmax, and its rows stay in the cache. The last map that reads a
+        row of a buffer of 1 MiB or more fetches the next row (see `row_fetching.py`).
+        Products in blocks of channels take part where there are four rows or more.
+        Independence is proved from the accesses; the kinds `S` and `R` are not trusted.
+        Symbolic extents are divided at run time. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
         attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
         annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,

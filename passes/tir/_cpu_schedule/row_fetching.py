@@ -7,14 +7,14 @@ row fetches the next one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
     INTO_FIRST_CACHE,
@@ -38,7 +38,7 @@ class RowFetches:
     nest: Nest
     loads: tuple[Access, ...]
     hints: Sequence[int]
-    following: Mapping[object, Expr]
+    following: Point
     """Where the next row is, by the variables of the rows."""
 
     def write(self, code: LoopCode, at: Point, axis: Axis, length: int) -> None:
@@ -75,8 +75,8 @@ def row_fetches(
         return None
     before = {access.buffer for each in group[:number] for access in each.accesses}
     after = {access.buffer for each in group[number + 1 :] for access in each.accesses}
-    written = frozenset().union(*(each.written for each in group))
-    loads: dict[object, Access] = {}
+    written = {buffer for each in group for buffer in each.written}
+    loads: dict[SSAValue, Access] = {}
     hints = INTO_FIRST_CACHE
     for access in nest.accesses:
         buffer = access.buffer
