@@ -28,8 +28,10 @@ from math import prod
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-TOLERANCES = {"float16": 5e-3, "float32": 1e-4}
+TOLERANCES = {"float16": 5e-3, "float32": 1e-4, "tf32": 2e-3, "int32": 0.0}
 """How much a result may differ from torch's, as a part of its norm."""
+SIZES = {"float16": 2, "float32": 4, "int8": 1, "int32": 4}
+"""Bytes of an element."""
 ROUNDS = 5
 SECONDS = 0.1
 """How long a round of launches takes at least."""
@@ -45,7 +47,7 @@ class Tensor:
     @property
     def bytes(self) -> int:
         """The bytes of all elements."""
-        return prod(self.shape) * (2 if self.dtype == "float16" else 4)
+        return prod(self.shape) * SIZES[self.dtype]
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,13 @@ class Case:
     output: Tensor
     flops: int = 0
     """Floating point operations, for programs that they bound; else bytes do."""
+    tf32: bool = False
+    """Whether products of f32 may be those of tensor cores, in torch as well."""
+
+    @property
+    def rate(self) -> str:
+        """Which of the library's products bounds it, and how much results may differ."""
+        return "tf32" if self.tf32 else self.output.dtype
 
     @property
     def bytes(self) -> int:
@@ -75,6 +84,19 @@ def _matmul(m: int, n: int, k: int, dtype: str) -> Case:
     name = f"matmul {m}x{n}x{k} {dtype}"
     inputs = Tensor((m, k), dtype), Tensor((k, n), dtype)
     return Case(name, "matmul", inputs, Tensor((m, n), dtype), 2 * m * n * k)
+
+
+def _tf32(size: int) -> Case:
+    inputs = Tensor((size, size), "float32"), Tensor((size, size), "float32")
+    name = f"matmul {size}x{size}x{size} tf32"
+    return Case(name, "matmul", inputs, inputs[0], 2 * size**3, tf32=True)
+
+
+def _linear(m: int, n: int, k: int) -> Case:
+    """Integers of 8 bits, with weights by rows."""
+    inputs = Tensor((m, k), "int8"), Tensor((n, k), "int8")
+    name = f"linear {m}x{n}x{k} int8"
+    return Case(name, "linear", inputs, Tensor((m, n), "int32"), 2 * m * n * k)
 
 
 def _rows(kind: str, rows: int, columns: int) -> Case:
@@ -110,6 +132,8 @@ CASES = (
     _matmul(1, 16384, 16384, "float16"),
     _matmul(4096, 4096, 4096, "float32"),
     _matmul(1024, 1024, 1024, "float32"),
+    _tf32(4096),
+    _linear(4096, 4096, 4096),
     _rows("softmax", 65536, 4096),
     _rows("layer_norm", 65536, 4096),
     _rows("row_sum", 65536, 4096),
@@ -128,6 +152,7 @@ SMALL = (
     _rows("transpose", 8, 64),
     _map(512),
     _conv2d(1, 4, 6, 8),
+    _linear(32, 16, 64),
 )
 """The programs in sizes for tests."""
 
@@ -159,6 +184,8 @@ def _call(kind: str, values: Sequence[Any]) -> Any:
     match kind:
         case "matmul":
             return op.matmul(first, *rest)
+        case "linear":
+            return op.matmul(first, op.permute_dims(*rest), out_dtype="int32")
         case "softmax":
             return op.nn.softmax(first)
         case "layer_norm":
@@ -210,7 +237,8 @@ def write_program(folder: Path, case: Case, arch: str) -> None:
     from xdsl_tvm.runtime.load import load_module
     from xdsl_tvm.runtime.native import Settings
 
-    code = GpuCode(load_module(module_of(case)), arch, Settings())
+    settings = Settings(allow_tf32=case.tf32)
+    code = GpuCode(load_module(module_of(case)), arch, settings)
     code.write(folder)
     kernels = [each["name"] for each in code.manifest["kernels"]]
     constants = [each["name"] for each in code.manifest["constants"]]
@@ -299,8 +327,8 @@ class Gpu(Protocol):
         """Where the elements of an array are."""
         ...
 
-    def peer(self, kind: str, arrays: Sequence[Any]) -> Any:
-        """What torch computes."""
+    def peer(self, kind: str, arrays: Sequence[Any], *, tf32: bool = False) -> Any:
+        """What torch computes, with `tf32` with products of fewer bits."""
         ...
 
     def error(self, found: Any, expected: Any) -> float:
@@ -382,15 +410,15 @@ def measured(gpu: Gpu, out: Path, case: Case, ceilings: Mapping[str, float]) -> 
     addresses = [gpu.address(each) for each in (*inputs, output)]
     program(*addresses)
     error = gpu.error(output, gpu.peer(case.kind, inputs))
-    if not error <= TOLERANCES[case.output.dtype]:
+    if not error <= TOLERANCES[case.rate]:
         raise RuntimeError(f"the result is wrong: the error is {error:.1e}")
     run = partial(program, *addresses)
     ours = gpu.seconds(run)
     graph = gpu.seconds(gpu.captured(run, program.use_stream))
-    theirs = gpu.seconds(lambda: gpu.peer(case.kind, inputs))
+    theirs = gpu.seconds(lambda: gpu.peer(case.kind, inputs, tf32=case.tf32))
     best = min(ours, graph)
     if case.flops:
-        rate, unit, ceiling = case.flops / best / 1e12, "TFLOP/s", case.output.dtype
+        rate, unit, ceiling = case.flops / best / 1e12, "TFLOP/s", case.rate
     else:
         rate, unit, ceiling = case.bytes / best / 1e9, "GB/s", "copy"
     return Result(
@@ -443,7 +471,8 @@ def _case(found: dict[str, Any]) -> Case:
 
     inputs = tuple(map(tensor, found["inputs"]))
     output = tensor(found["output"])
-    return Case(found["name"], found["kind"], inputs, output, found["flops"])
+    more = found["flops"], found["tf32"]
+    return Case(found["name"], found["kind"], inputs, output, *more)
 
 
 class TorchGpu:
@@ -492,11 +521,15 @@ class TorchGpu:
 
     def random(self, tensor: Tensor) -> Any:
         dtype = getattr(self.torch, tensor.dtype)
+        if tensor.dtype == "int8":
+            shape = tensor.shape
+            return self.torch.randint(-128, 128, shape, device="cuda", dtype=dtype)
         return self.torch.randn(*tensor.shape, device="cuda").to(dtype)
 
     def poisoned(self, tensor: Tensor) -> Any:
         dtype = getattr(self.torch, tensor.dtype)
-        return self.torch.full(tensor.shape, float("nan"), device="cuda", dtype=dtype)
+        poison = -(1 << 31) if tensor.dtype == "int32" else float("nan")
+        return self.torch.full(tensor.shape, poison, device="cuda", dtype=dtype)
 
     def uploaded(self, data: bytes) -> Any:
         held = bytearray(data)
@@ -505,10 +538,14 @@ class TorchGpu:
     def address(self, array: Any) -> int:
         return array.data_ptr()
 
-    def peer(self, kind: str, arrays: Sequence[Any]) -> Any:
+    def peer(self, kind: str, arrays: Sequence[Any], *, tf32: bool = False) -> Any:
         functions = self.torch.nn.functional
+        self.torch.backends.cuda.matmul.allow_tf32 = tf32
         first, *rest = arrays
         match kind:
+            case "linear":
+                # torch has no other product of integers.
+                return self.torch._int_mm(first, rest[0].T)
             case "matmul":
                 return self.torch.matmul(first, *rest)
             case "softmax":
@@ -529,7 +566,7 @@ class TorchGpu:
                 raise ValueError(f"there is no program '{kind}'")
 
     def error(self, found: Any, expected: Any) -> float:
-        found, expected = found.float(), expected.float()
+        found, expected = found.double(), expected.double()
         return float((found - expected).norm() / expected.norm())
 
     def seconds(self, program: Callable[[], object]) -> float:
@@ -572,10 +609,12 @@ class TorchGpu:
         y = torch.zeros_like(x)
         found = {"copy": 8 * x.numel() / self.seconds(partial(y.copy_, x)) / 1e9}
         del x, y
-        for dtype in TOLERANCES:
+        for name in TOLERANCES:
+            dtype = {"tf32": "float32", "int32": "int8"}.get(name, name)
             a = self.random(Tensor((8192, 8192), dtype))
-            seconds = self.seconds(partial(torch.matmul, a, a))
-            found[dtype] = 2 * 8192**3 / seconds / 1e12
+            kind = "linear" if dtype == "int8" else "matmul"
+            product = partial(self.peer, kind, [a, a], tf32=name == "tf32")
+            found[name] = 2 * 8192**3 / self.seconds(product) / 1e12
         print(", ".join(f"{name} {value:.0f}" for name, value in found.items()))
         return found
 

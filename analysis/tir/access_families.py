@@ -1,7 +1,8 @@
 """Accesses whose indices differ by constants, as an unrolled loop leaves them.
 
 To compare each of them with each other one takes quadratic time. A family holds what
-differs by constants only, in its indices and in the comparisons around it. Where these
+differs by constants only, in its indices and in the comparisons around it, or by
+multiples of products that are the same in all threads, as `4 * n` is of `n`. Where these
 constants are sums of arithmetic progressions, one access stands for the family, whose
 indices have a loop variable for each progression: what the loop was before it was
 unrolled. A comparison is kept where its constants are sums of multiples of the same loop
@@ -15,15 +16,19 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise, product
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Not, Value
+from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Not, Value, leaf_values
 from xdsl_tvm.analysis.arith.facts import conjuncts
-from xdsl_tvm.analysis.tir.thread_separation import Separation, ThreadAccess
+from xdsl_tvm.analysis.arith.polynomial import Monomial
+from xdsl_tvm.analysis.tir.thread_separation import Kind, Separation, ThreadAccess
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir.types import is_integer_type
 
 Constants = tuple[int, ...]
 """What is added to each index, or to each difference that is compared."""
+Shift = frozenset[tuple[Monomial, int]]
+"""What is added to an index: products that are the same in all threads, how often."""
+Shifts = tuple[Shift, ...]
 
 
 @dataclass(frozen=True)
@@ -64,22 +69,23 @@ class FamilyTable:
     """
 
     separation: Separation
-    _members: dict[object, dict[Constants, _Member]] = field(
-        default_factory=dict[object, dict[Constants, "_Member"]]
+    _members: dict[object, dict[Shifts, _Member]] = field(
+        default_factory=dict[object, dict[Shifts, "_Member"]]
     )
-    _wholes: dict[object, dict[Constants, ThreadAccess]] = field(
-        default_factory=dict[object, dict[Constants, ThreadAccess]]
+    _wholes: dict[object, dict[Shifts, ThreadAccess]] = field(
+        default_factory=dict[object, dict[Shifts, ThreadAccess]]
     )
-    _split: dict[object, tuple[object, Constants, _Member] | None] = field(
-        default_factory=dict[object, "tuple[object, Constants, _Member] | None"]
+    _split: dict[object, tuple[object, Shifts, _Member] | None] = field(
+        default_factory=dict[object, "tuple[object, Shifts, _Member] | None"]
     )
+    _uniform: dict[Monomial, bool] = field(default_factory=dict[Monomial, bool])
 
     def add(self, access: ThreadAccess) -> None:
         """Add an access to its family."""
         found = self._split_off(access)
         if found is not None:
-            key, constants, member = found
-            self._members.setdefault(key, {}).setdefault(constants, member)
+            key, shifts, member = found
+            self._members.setdefault(key, {}).setdefault(shifts, member)
 
     def whole(self, access: ThreadAccess) -> ThreadAccess:
         """An access for all of a family, or the access if it has none.
@@ -89,33 +95,29 @@ class FamilyTable:
         found = self._split_off(access)
         if found is None:
             return access
-        key, constants, member = found
+        key, shifts, member = found
         members = self._members.get(key, {})
         # Of accesses at one place under different conditions, the first one is added.
-        same = members.get(constants)
+        same = members.get(shifts)
         if same is None or same.constants != member.constants:
             return access
         if key not in self._wholes:
             self._wholes[key] = _wholes(members, self.separation)
-        return self._wholes[key].get(constants, access)
+        return self._wholes[key].get(shifts, access)
 
-    def _split_off(
-        self, access: ThreadAccess
-    ) -> tuple[object, Constants, _Member] | None:
+    def _split_off(self, access: ThreadAccess) -> tuple[object, Shifts, _Member] | None:
         """The key of its family, and its place there; None for an access without one."""
         key = access.indices, access.conditions, access.buffer, access.writes
         if key not in self._split:
             self._split[key] = self._split_anew(access)
         return self._split[key]
 
-    def _split_anew(
-        self, access: ThreadAccess
-    ) -> tuple[object, Constants, _Member] | None:
+    def _split_anew(self, access: ThreadAccess) -> tuple[object, Shifts, _Member] | None:
         if not access.indices or any(
             tir.lanes_of(index.dtype) != 1 for index in access.indices
         ):
             return None
-        indices = [self._terms_of(index) for index in access.indices]
+        indices = [self._shifted(index) for index in access.indices]
         parts = [part for each in access.conditions for part in conjuncts(each)]
         conditions = [self._condition(part) for part in parts]
         key = (
@@ -125,7 +127,24 @@ class FamilyTable:
             tuple(terms for terms, _ in conditions),
         )
         member = _Member(access, tuple(parts), tuple(c for _, c in conditions))
-        return key, tuple(constant for _, constant in indices), member
+        return key, tuple(shift for _, shift in indices), member
+
+    def _shifted(self, index: Expr) -> tuple[object, Shift]:
+        """The terms of an index that differ between threads, and the others."""
+        own: list[tuple[Monomial, int]] = []
+        same: list[tuple[Monomial, int]] = []
+        for term in self.separation.polynomial(index).terms.items():
+            (same if self._is_uniform(term[0]) else own).append(term)
+        return frozenset(own), frozenset(same)
+
+    def _is_uniform(self, monomial: Monomial) -> bool:
+        found = self._uniform.get(monomial)
+        if found is None:
+            known = self.separation.variables
+            variables = (known.get(value) for value in leaf_values(*monomial))
+            found = all(v is not None and v.kind is Kind.UNIFORM for v in variables)
+            self._uniform[monomial] = found
+        return found
 
     def _terms_of(self, *sides: Expr) -> tuple[object, int]:
         """The terms of an integer, or of a difference of two, and what is added."""
@@ -165,30 +184,52 @@ def _is_wide(index: Expr) -> bool:
 
 
 def _wholes(
-    members: Mapping[Constants, _Member], separation: Separation
-) -> dict[Constants, ThreadAccess]:
+    members: Mapping[Shifts, _Member], separation: Separation
+) -> dict[Shifts, ThreadAccess]:
     """For each member that is not alone the access for all of its family."""
-    found: dict[Constants, ThreadAccess] = {}
-    for each in progressions(members):
+    found: dict[Shifts, ThreadAccess] = {}
+    products = [
+        (position, monomial)
+        for position, shifts in enumerate(zip(*members, strict=True))
+        for monomial in sorted({m for shift in shifts for m, _ in shift}, key=_order)
+    ]
+    places: dict[Constants, Shifts] = {}
+    for shifts in members:
+        terms = [dict(shift) for shift in shifts]
+        places[tuple(terms[at].get(monomial, 0) for at, monomial in products)] = shifts
+    for each in progressions(places):
         if each.loops:
-            places = list(each.values())
-            whole = _whole([members[place] for place in places], each, separation)
-            found.update(dict.fromkeys(places, whole))
+            own = [places[place] for place in each.values()]
+            whole = _whole([members[s] for s in own], each, products, separation)
+            found.update(dict.fromkeys(own, whole))
     return found
 
 
+def _order(monomial: Monomial) -> tuple[int, ...]:
+    return len(monomial), *(atom.serial for atom in monomial)
+
+
 def _whole(
-    members: Sequence[_Member], places: Progressions, separation: Separation
+    members: Sequence[_Member],
+    places: Progressions,
+    products: Sequence[tuple[int, Monomial]],
+    separation: Separation,
 ) -> ThreadAccess:
-    """The access for all members, whose indices are in the order of loops."""
+    """The access for all members, whose indices are in the order of loops.
+
+    A step is what is added of each of `products`, each to an index.
+    """
     first, counts = members[0], [count for count, _ in places.loops]
     assert first.access.indices is not None
 
-    def shifted(index: Expr, steps: Sequence[int]) -> Expr:
+    def shifted(index: Expr, steps: Sequence[int], factor: Monomial = ()) -> Expr:
         for number, (count, step) in enumerate(zip(counts, steps, strict=True)):
             if step:
                 lane = Value(separation.lane(count, index.dtype, of_loop=number))
-                index = smart.add(index, smart.mul(lane, smart.const(step, index.dtype)))
+                more = smart.mul(lane, smart.const(step, index.dtype))
+                for atom in factor:
+                    more = smart.mul(more, smart.cast(index.dtype, atom))
+                index = smart.add(index, more)
         return index
 
     conditions: list[Expr] = []
@@ -203,10 +244,10 @@ def _whole(
             moved: Expr = Cmp(predicate, shifted(side, steps), comparison.rhs)
             part = Not(moved) if isinstance(part, Not) else moved
         conditions.append(part)
-    indices = [
-        shifted(index, [step[position] for _, step in places.loops])
-        for position, index in enumerate(first.access.indices)
-    ]
+    indices = list(first.access.indices)
+    for number, (position, monomial) in enumerate(products):
+        steps = [step[number] for _, step in places.loops]
+        indices[position] = shifted(indices[position], steps, monomial)
     return replace(first.access, indices=tuple(indices), conditions=tuple(conditions))
 
 

@@ -53,17 +53,32 @@ def limits_of(
 ) -> Iterator[Limit]:
     """Parts of an index that conditions or remainders keep below what is uniform.
 
-    A remainder is less than its divisor where that is positive.
+    A remainder is less than its divisor where that is positive, and a quotient less than
+    `m` where its dividend is less than `m` times that.
     """
     for condition in conditions:
         for part in conjuncts(condition):
             below = _below_zero(part)
             if below is not None:
                 rest, same = _by_uniformity(below, is_uniform)
-                yield Limit(rest, _ZERO - same)
+                limit = Limit(rest, _ZERO - same)
+                yield limit
+                yield from _quotients(limit, index)
     for monomial in index.terms:
         if len(monomial) == 1 and isinstance(monomial[0], FloorMod):
             yield Limit(Polynomial({monomial: 1}), polynomial(monomial[0].rhs))
+
+
+def _quotients(limit: Limit, index: Polynomial) -> Iterator[Limit]:
+    """Quotients in an index of what is limited to a multiple of their divisor."""
+    for monomial in index.terms:
+        match monomial:
+            case (FloorDiv(lhs, rhs),) if polynomial(lhs) == limit.part:
+                end = limit.end.exact_quotient(polynomial(rhs))
+                if end is not None:
+                    yield Limit(Polynomial({monomial: 1}), end)
+            case _:
+                pass
 
 
 def _by_uniformity(

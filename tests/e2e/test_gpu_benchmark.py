@@ -29,7 +29,7 @@ sys.path.append(str(paths.ROOT / "benchmarks"))
 gpu: Any = importlib.import_module("gpu")
 
 CHOSEN = gpu.SMALL if "XDSL_TVM_FUZZ" in os.environ else gpu.SMALL[3:7:3]
-CEILINGS = {"copy": 1.0, "float32": 1.0}
+CEILINGS = {"copy": 1.0, "float32": 1.0, "int32": 1.0}
 
 
 class NumpyGpu:
@@ -60,12 +60,13 @@ class NumpyGpu:
 
     def random(self, tensor: Any) -> Any:
         found = self._new(tensor.shape, tensor.dtype)
-        found[...] = self._rng.standard_normal(tensor.shape)
+        scale = 40 if tensor.dtype == "int8" else 1
+        found[...] = scale * self._rng.standard_normal(tensor.shape)
         return found
 
     def poisoned(self, tensor: Any) -> Any:
         found = self._new(tensor.shape, tensor.dtype)
-        found[...] = np.nan
+        found[...] = np.nan if tensor.dtype != "int32" else -(1 << 31)
         return found
 
     def uploaded(self, data: bytes) -> Any:
@@ -76,11 +77,14 @@ class NumpyGpu:
     def address(self, array: Any) -> int:
         return array.ctypes.data
 
-    def peer(self, kind: str, arrays: Sequence[Any]) -> Any:
+    def peer(self, kind: str, arrays: Sequence[Any], *, tf32: bool = False) -> Any:
+        assert not tf32
         first, *rest = [np.asarray(each, "f8") for each in arrays]
         match kind:
             case "matmul":
                 return first @ rest[0]
+            case "linear":
+                return first @ rest[0].T
             case "softmax":
                 exponentials = np.exp(first - first.max(-1, keepdims=True))
                 return exponentials / exponentials.sum(-1, keepdims=True)

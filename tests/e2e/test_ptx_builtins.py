@@ -770,6 +770,7 @@ def test_fused_multiply_adds(tmp_path: Path) -> None:
     source.write_text(text)
     command = ["compile", str(source), "-o", str(output), "--no-fuse-multiply-add"]
     assert main(command) == 1
+    assert main([*command[:-1], "--allow-tf32"]) == 1
     assert main([*command, "--target", "cuda", "--no-progress"]) == 0
     found = (output / "kernels.ptx").read_text()
     assert "mul.rn.f32" in found

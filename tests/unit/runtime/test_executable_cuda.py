@@ -403,3 +403,15 @@ def test_roundings_of_products_and_sums(monkeypatch: pytest.MonkeyPatch) -> None
     assert {"mul.rn.f32", "add.rn.f32"} <= set(apart.get_source().split())
     with pytest.raises(ValueError, match=r"^fuse_multiply_add is for the target cuda"):
         xdsl_tvm.compile(PRODUCT, fuse_multiply_add=False)
+
+
+def test_products_of_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tensor cores multiply f32 on request only; the cache tells apart."""
+    driver = NotingDriver()
+    monkeypatch.setattr("xdsl_tvm.runtime.cuda.default_driver", lambda: driver)
+    text = PRODUCT.replace("(4, 4)", "(16, 16)")
+    for allowed in (False, True):
+        executable = xdsl_tvm.compile(text, target="cuda", allow_tf32=allowed)
+        assert ("tf32" in executable.get_source()) == allowed
+    with pytest.raises(ValueError, match=r"^allow_tf32 is for the target cuda"):
+        xdsl_tvm.compile(text, allow_tf32=True)

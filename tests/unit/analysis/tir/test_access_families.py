@@ -77,21 +77,27 @@ def _number(value: int) -> Expr:
 
 
 def _tile(
-    rows: int, limit: int, *, drop: int = -1
+    rows: int, limit: int, *, drop: int = -1, named: bool = False
 ) -> tuple[Separation, list[ThreadAccess]]:
-    """Stores of a thread of 4 to its column of rows of 5, those below a limit."""
-    block = Block(arg_types=[i32, tir.BufferType([1000], i32)])
-    thread, buffer = block.args
+    """Stores of a thread of 4 to its column of rows of 5, those below a limit.
+
+    With `named` the rows have a length that is the same in all threads.
+    """
+    block = Block(arg_types=[i32, tir.BufferType([1000], i32), i32])
+    thread, buffer, length = block.args
     operation = tir.EvaluateOp(thread)
     accesses: list[ThreadAccess] = []
     for row in range(rows):
-        index = smart.add(Value(thread), _number(row * 5))
+        width = Value(length) if named else _number(5)
+        index = smart.add(Value(thread), smart.mul(width, _number(row)))
         inside = smart.lt(smart.add(Value(thread), _number(row)), _number(limit))
         conditions = () if row == drop else (inside,)
         accesses.append(
             ThreadAccess(operation, buffer, buffer, (index,), conditions, writes=True)
         )
     variables: dict[SSAValue, Variable] = {thread: Variable(Kind.THREAD, 0, 3)}
+    if named:
+        variables[length] = Variable(Kind.UNIFORM, 5, 5)
     return Separation(variables), accesses
 
 
@@ -108,10 +114,11 @@ def _reached(access: ThreadAccess, separation: Separation) -> set[int]:
     return found
 
 
+@pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("drop", [-1, 0, 2])
-def test_a_family_reaches_what_its_members_do(drop: int) -> None:
+def test_a_family_reaches_what_its_members_do(drop: int, named: bool) -> None:
     """Its comparisons move with its indices, so that it reaches nothing else."""
-    separation, accesses = _tile(4, 5, drop=drop)
+    separation, accesses = _tile(4, 5, drop=drop, named=named)
     found = families(accesses, separation)
     sizes = {-1: [4], 0: [1, 3], 2: [1, 1, 2]}
     assert sorted(len(each.members) for each in found) == sizes[drop]

@@ -365,27 +365,31 @@ def test_transpose(dtype: str, size: str) -> None:
     assert '"shared"' in str(scheduled(text))
 
 
-@pytest.mark.parametrize("axes", ["021", "210", "120", "201"] if MANY else ["210"])
+@pytest.mark.parametrize(
+    "axes",
+    ["3210", *(["021", "210", "120", "201", "1032", "0321", "3012"] if MANY else [])],
+)
 def test_transposes_of_symbolic_extents(axes: str) -> None:
     """Tiles have axes of blocks of their own; threads are proved to be apart."""
-    names = [("a", "b", "c")[int(axis)] for axis in axes]
-    at = ", ".join(f"v{'ijk'[axes.index(axis)]}" for axis in "012")
+    count = len(axes)
+    names = ["abcd"[int(axis)] for axis in axes]
+    loops, values = "ijkl"[:count], [f"v{name}" for name in "ijkl"[:count]]
+    at = ", ".join(values[axes.index(axis)] for axis in "0123"[:count])
     text = script(
-        ["A axbxc float32", f"C {'x'.join(names)} float32"],
+        [f"A {'x'.join('abcd'[:count])} float32", f"C {'x'.join(names)} float32"],
         f"""
-    for i, j, k in T.grid({", ".join(names)}):
+    for {", ".join(loops)} in T.grid({", ".join(names)}):
         with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
-            C[vi, vj, vk] = A[{at}]
+            {", ".join(values)} = T.axis.remap("{"S" * count}", [{", ".join(loops)}])
+            C[{", ".join(values)}] = A[{at}]
 """,
     )
-    a = numbers("float32", 2, 3, 37 if MANY else 18)
+    shape = (2, 3, 37) if count == 3 else (2, 3, 2, 37 if MANY else 18)
+    a = numbers("float32", *shape)
     check(text, [a], [a.transpose([int(axis) for axis in axes]).copy()], 0.0)
     assert "blockIdx.z" in str(scheduled(text))
     module = parse(text)
-    # To take apart two elements of each thread takes a third of the time of four.
-    schedule = SMALL if MANY else replace(SMALL, threads=128)
-    until_barriers(schedule).apply(new_context(), module)
+    until_barriers(SMALL).apply(new_context(), module)
     VerifyThreadSync()(module)
 
 

@@ -383,6 +383,29 @@ def test_quotients_of_remainders_by_symbols() -> None:
             CHECK.apply(new_context(), parse_script(transposed(wrong)))
 
 
+def planes(blocks: str) -> str:
+    """Each block of so many stores a row of a matrix of `m` by `n` in each of `k`."""
+    return f"""
+@T.prim_func
+def main(c: T.handle):
+    k, m, n = T.int32(), T.int32(), T.int32()
+    C = T.match_buffer(c, (k, m, n, 32))
+    y = T.launch_thread("blockIdx.y", k)
+    x = T.launch_thread("blockIdx.x", {blocks})
+    t = T.launch_thread("threadIdx.x", 32)
+    D = T.Buffer((k * m * n * 32,), data=C.data)
+    D[((y * m + x // n) * n + x % n) * 32 + t] = T.float32(1)
+"""
+
+
+def test_quotients_by_symbols() -> None:
+    """`x // n` is less than `m` where `x` is less than `m * n`."""
+    CHECK.apply(new_context(), parse_script(planes("m * n")))
+    for blocks in ("m * n + 1", "m * n + n", "m * m"):
+        with pytest.raises(PassFailedException, match=r"may (store|access) one element"):
+            CHECK.apply(new_context(), parse_script(planes(blocks)))
+
+
 def unrolled_tile(rows: int, *, columns: int = 4095) -> str:
     """Blocks of 4 x 32 threads with so many rows each of a ragged matrix."""
     stores = "\n".join(
