@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
+from xdsl_tvm.passes.infra.module_text import reading
 from xdsl_tvm.runtime.cuda_driver import NoGPUError
 from xdsl_tvm.tools._tvm_imports import (
     Import,
@@ -74,14 +75,17 @@ def run_program(path: Path) -> list[Step]:
 
 def read_program(path: Path) -> tuple[str, ast.Module]:
     """The text of a program, and its tree. Raises UserError."""
-    try:
-        text = path.read_text(encoding="utf-8")
-        return text, ast.parse(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: {error_line(error)}") from None
-    except (SyntaxError, ValueError) as error:
-        line = error.lineno if isinstance(error, SyntaxError) else 1
-        raise UserError(f"{path}:{line}: not valid Python: {error}") from None
+    with reading(str(path)):
+        try:
+            text = path.read_text(encoding="utf-8")
+            return text, ast.parse(text)
+        except UnicodeDecodeError:
+            raise
+        except OSError as error:
+            raise UserError(error_line(error)) from None
+        except (SyntaxError, ValueError) as error:
+            line = error.lineno if isinstance(error, SyntaxError) else 1
+            raise UserError(f"{path}:{line}: not valid Python: {error}") from None
 
 
 @contextmanager

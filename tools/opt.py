@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import sys
 import textwrap
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.arg_spec import parse_spec
+from xdsl.utils.arg_spec import ArgSpec, parse_spec
 from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -171,7 +172,7 @@ class OptMain(xDSLOptMain):
 
     def setup_pipeline(self) -> None:
         passes = parse_passes(self.available_passes, self.args.passes)
-        check_name("target", parse_spec(self.args.target).name, self.available_targets)
+        self._check_target(parse_spec(self.args.target))
         self.runner = PipelineRunner(
             passes,
             print_before=self._pass_names(self.args.print_ir_before),
@@ -182,6 +183,18 @@ class OptMain(xDSLOptMain):
             check=self._check(),
             source=self.get_input_name(),
         )
+
+    def _check_target(self, spec: ArgSpec) -> None:
+        """Raises UserError for a target or an option of it that does not exist, and for
+        an option value of the wrong type."""
+        check_name("target", spec.name, self.available_targets)
+        entry: Any = self.available_targets[spec.name]
+        # Those that are functions of a module have no options.
+        if spec.parameters and not inspect.signature(entry).parameters:
+            try:
+                entry().from_spec(spec)
+            except ValueError as error:
+                raise UserError(f"target '{spec.name}': {error}") from error
 
     def _check(self) -> PassCheck | None:
         if self.args.check_semantics is None:

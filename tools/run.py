@@ -362,9 +362,11 @@ def _interpreted(
 
 
 def _function_name(names: list[str], name: str | None) -> str:
+    if not names:
+        raise UserError("the file has no public tir.func or relax.func to call")
     if name is None:
         if len(names) != 1 and "main" not in names:
-            known = ", ".join(names) or "none"
+            known = ", ".join(names)
             raise UserError(f"say which --function to call; the file has {known}")
         name = "main" if "main" in names else names[0]
     check_name("function", name, names)

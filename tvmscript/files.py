@@ -102,7 +102,10 @@ def _known(path: Path, name: str, found: Mapping[str, T]) -> T:
 
 def _read(path: Path, name: str | None) -> dict[str, ModuleOp]:
     """The definition `name` of a text, or all: classes one by one, functions together."""
-    source = Source(path.read_text(encoding="utf-8"), str(path))
+    text = path.read_text(encoding="utf-8")
+    if not text.strip():
+        raise DiagnosticException(f"{path}: the file is empty; it should hold TVMScript")
+    source = Source(text, str(path))
     programs = {
         node.name: node
         for node in source.body

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 import re
 import struct
@@ -107,12 +108,17 @@ class ModuleText:
         """The module of the text, which is not verified.
 
         With `locations`, operations have their place in the text as location. Raises
-        ParseError, InputError if the text is empty, holds a NUL character or is nested
-        too deeply, and DiagnosticException for a script that is no valid module.
+        ParseError, InputError if the text is empty, begins with a byte order mark, holds
+        a NUL character or is nested too deeply, and DiagnosticException for a script that
+        is no valid module.
         """
         if not self.text.strip():
             what = "TVMScript" if self.is_script else "MLIR text"
             raise InputError(f"{self.name}: the file is empty; it should hold {what}")
+        if self.text.startswith(codecs.BOM_UTF8.decode()):
+            raise InputPlaceError(
+                self._span(0, 1), "a byte order mark; save the file as UTF-8 without one"
+            )
         nul = self.text.find("\0")
         if nul >= 0:
             raise InputPlaceError(

@@ -9,12 +9,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.rewriting.followers import followers, known_shape
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
+from xdsl_tvm.passes.relax.rewriting.lanes import check_lanes
 
 _LEAST_TERMS = 16
 """Input channels of a group: with fewer, a product is not faster."""
@@ -60,10 +60,7 @@ class MultiplyGroupedConvolutions(CompilerPass):
     lanes: int = 16
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.lanes < 1:
-            raise PassFailedException(
-                f"{self.name}: lanes must be positive, got {self.lanes}"
-            )
+        check_lanes(self.name, self.lanes)
         for convolutions, written in by_function(op, relax.Conv2DOp):
             for convolution in convolutions:
                 found = _Grouped.of(convolution)

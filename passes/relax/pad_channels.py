@@ -8,7 +8,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.dense import dense_of
@@ -17,6 +16,7 @@ from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.rewriting.followers import Follower, followers, known_shape
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder, by_function
+from xdsl_tvm.passes.relax.rewriting.lanes import check_lanes
 
 _LEAST_BLOCKS = 8
 """Blocks of channels, beside which one that is not full is a small part."""
@@ -65,10 +65,7 @@ class PadChannels(CompilerPass):
     lanes: int = 16
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.lanes < 1:
-            raise PassFailedException(
-                f"{self.name}: lanes must be positive, got {self.lanes}"
-            )
+        check_lanes(self.name, self.lanes)
         for convolutions, written in by_function(op, relax.Conv2DOp):
             for convolution in convolutions:
                 found = _Averaged.of(convolution, written)

@@ -108,6 +108,7 @@ BAD_INPUTS: dict[str, tuple[str, list[str], str]] = {
     ),
     "dump": (MODULE, ["--print-ir-after=csee"], "unknown pass 'csee'"),
     "target": (MODULE, ["-t", "nope"], "nope"),
+    "target option": (MODULE, ["-t", "ptx{arch=3}"], "target 'ptx': Incompatible types"),
     "flag": (MODULE, ["--nope"], "unrecognized arguments: --nope"),
 }
 

@@ -42,7 +42,7 @@ def modules(depth: int) -> str:
 FILES: dict[str, tuple[str, bytes | str, str]] = {
     "empty": ("x.mlir", "", "x.mlir: the file is empty; it should hold MLIR text"),
     "blank": ("x.mlir", " \n\n", "x.mlir: the file is empty"),
-    "empty script": ("x.py", "", "x.py:"),
+    "empty script": ("x.py", "", "x.py: the file is empty; it should hold TVMScript"),
     "binary": ("x.mlir", random.Random(1).randbytes(999), "not UTF-8 text"),
     "binary script": ("x.py", random.Random(1).randbytes(999), "not UTF-8 text"),
     "latin": (
@@ -52,6 +52,11 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
     ),
     "utf-16": ("x.py", SCRIPT.encode("utf-16"), "x.py: byte 0xff at offset 0 is not"),
     "NUL": ("x.mlir", "func.func @f() {\n\0}", "x.mlir:2:1: error: a NUL character"),
+    "byte order mark": (
+        "x.mlir",
+        "builtin.module {}".encode("utf-8-sig"),
+        "x.mlir:1:1: error: a byte order mark; save the file as UTF-8 without one",
+    ),
     "NUL in a script": ("x.py", "x = 1\n\0\n", "x.py:"),
     "deep branches": ("x.mlir", branches(2000), "x.mlir: nesting is deeper than"),
     "deep modules": ("x.mlir", modules(2000), "x.mlir: nesting is deeper than"),
