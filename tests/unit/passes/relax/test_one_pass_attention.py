@@ -73,9 +73,7 @@ def test_scores_whose_exponentials_overflow() -> None:
     assert_close(result, exact_attention(arrays), 2e-5)
 
 
-@pytest.mark.parametrize(
-    ("queries", "features"), [(1, (21, 40)), (3, (16, 1)), (12, (5, 58))]
-)
+@pytest.mark.parametrize(("queries", "features"), [(1, (21, 40)), (12, (5, 58))])
 def test_few_queries(queries: int, features: tuple[int, int]) -> None:
     """Features that vectors do not divide, and a block of keys that is not full."""
     pytest.importorskip("llvmlite")
@@ -92,17 +90,19 @@ def test_any_number_of_queries() -> None:
     module = load_module("""
       !q = tensor<1x?x2x8xf32, #relax.dims<[1, q, 2, 8]>>
       !k = tensor<1x?x2x8xf32, #relax.dims<[1, k, 2, 8]>>
-      relax.func @main<q, k>(%q: !q, %k: !k, %v: !k) -> !q
+      !v = tensor<1x?x2x24xf32, #relax.dims<[1, k, 2, 24]>>
+      !y = tensor<1x?x2x24xf32, #relax.dims<[1, q, 2, 24]>>
+      relax.func @main<q, k>(%q: !q, %k: !k, %v: !v) -> !y
           attributes {global_symbol = "main"} {
-        %y = relax.nn.attention %q, %k, %v causal "BottomRight" : (!q, !k, !k) -> !q
-        relax.return %y : !q
+        %y = relax.nn.attention %q, %k, %v causal "BottomRight" : (!q, !k, !v) -> !y
+        relax.return %y : !y
       }
     """)
     OnePassAttention().apply(new_context(), module)
     assert any(isinstance(op, relax.CallTIROp) for op in module.walk())
     main = xdsl_tvm.compile(module)["main"]
     for queries, keys in ((1, 3), (8, 5), (9, 20), (40, 33)):
-        arrays = random_arrays((1, queries, 2, 8), (1, keys, 2, 8), (1, keys, 2, 8))
+        arrays = random_arrays((1, queries, 2, 8), (1, keys, 2, 8), (1, keys, 2, 24))
         result = np.asarray(main(*arrays))
         assert_close(result, exact_attention(arrays, causal="BottomRight"), 1e-6)
 
