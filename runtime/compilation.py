@@ -203,8 +203,8 @@ def _features_of(target: Target) -> str:
 
     Raises ValueError for what the processor lacks or does not know.
     """
-    mattr = target.attr("mattr", ())
-    if target.kind.name != "llvm" or not isinstance(mattr, tuple) or not mattr:
+    mattr = target.attr("mattr", ()) if target.kind.name == "llvm" else ()
+    if not isinstance(mattr, tuple) or not mattr:
         return ""
     flags = ",".join(map(str, mattr))
     llvm_jit.machine_without(flags)
