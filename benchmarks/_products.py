@@ -186,7 +186,7 @@ def _moves(size: int) -> tuple[Call, Call]:
     half of them to the second."""
     header = "from xdsl_tvm.tvmscript import tir as T\n"
     length = size // 4 // _PARTS
-    parts = _aligned((_PARTS, length), np.dtype(np.float32))
+    parts = _aligned((_PARTS, length), "float32")
     parts[...] = 1
     sums = np.empty((_PARTS, 64), np.float32)
     half = _PARTS // 2

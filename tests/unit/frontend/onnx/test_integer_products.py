@@ -128,8 +128,9 @@ def test_zero_points_are_taken_from_known_weights() -> None:
 def test_zero_points_are_around_images() -> None:
     data, weight = some("uint8", 1, 3, 6, 5), some("int8", 4, 3, 3, 2)
     zeros = np.array(131, np.uint8), None
-    sizes = {"pads": [1, 0, 2, 1], "strides": [2, 1]}
-    model, arguments = model_of("ConvInteger", data, weight, zeros, **sizes)
+    model, arguments = model_of(
+        "ConvInteger", data, weight, zeros, pads=[1, 0, 2, 1], strides=[2, 1]
+    )
     assert operand_dtypes(model, relax.Conv2DOp) == ["ui8", "i8"]
     check(model, arguments, evaluated(model, arguments))
 

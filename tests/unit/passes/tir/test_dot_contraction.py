@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ def test_words_of_four_bytes() -> None:
     products = a.view(np.uint8).astype(np.int64) * b.view(np.int8)
     expected = (start + products.reshape(4, 4).sum(1)).astype(np.int32)
     module = _called(("int32", "int32"))
-    calls = [interpret(module)["main"]]
+    calls: list[Callable[..., object]] = [interpret(module)["main"]]
     if "avxvnni" in _host_features() or "avx512vl" in _host_features():
         calls.append(compile(module)["main"])
     for call in calls:
