@@ -22,7 +22,7 @@ from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 from xdsl_tvm.passes.tir.lower_opaque_block import LowerOpaqueBlock
 from xdsl_tvm.registry import new_context
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "7"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SEEDS = range(FIRST, FIRST + COUNT)
 FLAT = (LowerMatchBuffer(), LowerOpaqueBlock(), FlattenBuffer())

@@ -18,7 +18,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
 HINT = DictionaryAttr({"pragma_loop_partition_hint": BoolAttr.from_bool(True)})
 
 
