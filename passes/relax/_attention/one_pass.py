@@ -1,9 +1,9 @@
 """The loops of attention in one pass over the keys, for a CPU with vectors.
 
-A task is a block of rows of queries of one head: as many as two vectors have lanes. It
-goes over the keys in blocks. For each block,
+A task is a block of rows of queries of one head: as many as two vectors have lanes, or
+one where there are no more. It goes over the keys in blocks. For each block,
 
-1. the scores, keys by rows: tiles of keys by two vectors of rows stay in registers. The
+1. the scores, keys by rows: tiles of keys by vectors of rows stay in registers. The
    queries are transposed once, keys are read where they are, one by one;
 2. the largest score of each row so far, and the exponentials, in vectors of rows. What
    has been summed before is multiplied by `exp(old - new)` of the largest scores;
