@@ -33,7 +33,10 @@ class Road(ABC):
 
     def covers(self, found: FoundAttention) -> bool:
         """Whether there is a function for attention, and it is worth it."""
-        sizes = found.what.features, found.what.value_features
+        what = found.what
+        if min(what.heads, what.key_heads, what.value_heads) == 0:
+            return False
+        sizes = what.features, what.value_features
         return all(0 < each <= self.most_features for each in sizes)
 
     @abstractmethod
