@@ -1,13 +1,22 @@
-"""All ops below an op, or the outermost ones of some kind, as a list."""
+"""All ops below an op, or the outermost ones of some kind, as a list; their values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects.all_ops import all_ops as all_ops
 from xdsl_tvm.dialects.all_ops import enter_regions
+
+
+def all_values(root: Operation) -> Iterator[SSAValue]:
+    """The results of an op and of those in its regions, and the arguments of blocks."""
+    for op in all_ops(root):
+        yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from block.args
 
 
 def outermost_ops(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.disjoint_set import DisjointSet
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, all_values
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.by_class import of_classes
@@ -88,7 +88,7 @@ def values_with_written_memory(func: relax.FuncOp, writers: Writers) -> set[SSAV
     written value views is among them. `writers` are those of its module. Linear in the
     size of the function.
     """
-    values = list(_values(func))
+    values = list(all_values(func))
     sharing = DisjointSet(values)
     for value in values:
         for source in memory_sources(value):
@@ -117,11 +117,3 @@ class WrittenValues:
         if self._written is None:
             self._written = values_with_written_memory(self._func, self._writers)
         return value in self._written
-
-
-def _values(func: relax.FuncOp) -> Iterable[SSAValue]:
-    for op in all_ops(func):
-        yield from op.results
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.args

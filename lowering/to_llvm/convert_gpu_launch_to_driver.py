@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias, TypedDict, cast
 
@@ -35,7 +35,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, all_values
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
@@ -806,20 +806,12 @@ def _is_compact(dtype: Attribute) -> bool:
     return isinstance(dtype, MemRefType) and isinstance(dtype.layout, NoneAttr)
 
 
-def _values(function: func.FuncOp) -> Iterator[SSAValue]:
-    for op in all_ops(function):
-        yield from op.results
-        for region in op.regions:
-            for block in region.blocks:
-                yield from block.args
-
-
 def _move_to_host(function: func.FuncOp) -> bool:
     """Let memory of the GPU have the type of other memory: it is known by its alloc.
 
     Gives whether there is some.
     """
-    found = [value for value in _values(function) if is_on_device(value.type)]
+    found = [value for value in all_values(function) if is_on_device(value.type)]
     for value in found:
         Rewriter.replace_value_with_new_type(value, _on_host(value.type))
     type_ = function.function_type
