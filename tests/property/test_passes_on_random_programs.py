@@ -24,7 +24,7 @@ from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
 from xdsl_tvm.registry import all_passes
 
 PASSES = all_passes()
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
 FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 VARIANTS: dict[str, tuple[str, ...]] = {
     "tir-bind-target": ('target="llvm"', 'target="cuda" host="llvm"'),
