@@ -296,6 +296,8 @@ def work_on_convolutions(threads: int, only: Sequence[str], seconds: float) -> N
     # Late: it imports the models.
     import _convolutions
 
+    _convolutions.keep_memory()
+
     machine = limits(threads)
     for shape, where in _convolutions.shapes().items():
         if not only or any(shape.name.startswith(name) for name in only):
