@@ -7,6 +7,7 @@ then came out as anything, and the process died.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -69,6 +70,9 @@ def test_the_result_is_the_interpreters() -> None:
         for op in OPERATORS
         for script in (SCRIPT, HIDDEN)
     ]
+    if "XDSL_TVM_FUZZ" not in os.environ:
+        # Remainders by a divisor that is seen, quotients by one that is not.
+        texts = [texts[0], texts[3], texts[4], texts[7]]
     done = subprocess.run(
         [sys.executable, "-c", RUN],
         input="-----".join(texts),

@@ -139,9 +139,9 @@ class Module:
     ("dtype", "inputs", "outputs", "size", "window", "stride"),
     [
         ("float16", 8, 16, 5, 3, 2),
-        ("int8", 16, 16, 5, 3, 1),
         *(
             [
+                ("int8", 16, 16, 5, 3, 1),
                 ("float16", 8, 16, 7, 3, 2),
                 ("float16", 16, 24, 9, 3, 1),
                 ("float16", 3, 8, 9, 7, 2),

@@ -98,7 +98,14 @@ def runs(module: ModuleOp, seed: int) -> str | None:
     return None if report.checked and not report.skipped else str(report)
 
 
-@pytest.mark.parametrize("kind", KERNELS)
+LONG = ("pipelines", "reductions")
+"""Kinds of a long run; `test_interpreted_kernels` has them in each."""
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [each for each in KERNELS if each not in LONG or "XDSL_TVM_FUZZ" in os.environ],
+)
 def test_random_kernels(kind: str) -> None:
     """Programs that are no kernels, or which a pass refuses, are not counted."""
     executed = 0

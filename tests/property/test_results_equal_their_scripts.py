@@ -1,7 +1,7 @@
 """What passes make of the programs of the corpus is equal to its own script, read again.
 
-Every program takes a random pass or pipeline; `XDSL_TVM_FUZZ` is the number of those per
-program, `XDSL_TVM_FUZZ_FROM` the seed.
+Every second program takes a random pass or pipeline. With `XDSL_TVM_FUZZ` all programs
+do; it is the number of pipelines per program, and `XDSL_TVM_FUZZ_FROM` the seed.
 """
 
 from __future__ import annotations
@@ -70,6 +70,8 @@ def _equals_its_script(script: Script, pipeline: str) -> bool:
 def test_results(topic: str):
     rng = random.Random(f"{topic}{SEED}")
     programs = [script for script in scripts() if script.topic == topic]
+    if "XDSL_TVM_FUZZ" not in os.environ:
+        programs = programs[::2]
     compared = sum(
         _equals_its_script(script, pipeline)
         for script in programs

@@ -265,6 +265,12 @@ def nodes_in(value: object) -> Iterator[object]:
             stack += parts(item)
 
 
+@cache
+def all_nodes() -> list[object]:
+    """The nodes of all programs, which two tests look at."""
+    return [node for script in ALL for node in nodes_in(parse_nodes(script.text))]
+
+
 def leaves(*roots: type) -> set[str]:
     """The names of the classes below `roots` that have none below them."""
     found: set[str] = set()
@@ -275,23 +281,18 @@ def leaves(*roots: type) -> set[str]:
 
 
 def test_every_node_class_occurs() -> None:
-    found = {
-        type(node).__name__
-        for script in ALL
-        for node in nodes_in(parse_nodes(script.text))
-    }
+    found = {type(node).__name__ for node in all_nodes()}
     assert not leaves(st.Stmt, ex.Expr) - found
 
 
 def test_every_operator_and_predicate_occurs() -> None:
     operators: set[str] = set()
     predicates: set[tir.CmpPredicate] = set()
-    for script in ALL:
-        for node in nodes_in(parse_nodes(script.text)):
-            if isinstance(node, ex.Binary):
-                operators.add(node.op)
-            if isinstance(node, ex.Compare):
-                predicates.add(node.predicate)
+    for node in all_nodes():
+        if isinstance(node, ex.Binary):
+            operators.add(node.op)
+        if isinstance(node, ex.Compare):
+            predicates.add(node.predicate)
     arithmetic = {"add", "sub", "mul", "div", "mod", "floordiv", "floormod"}
     assert operators == arithmetic | {"min", "max", "and", "or"}
     assert predicates == set(tir.CmpPredicate)
