@@ -24,7 +24,7 @@ from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.tvmscript import parse
 
 pytest.importorskip("llvmlite")
-CHOSEN = sorted(MODELS) if "XDSL_TVM_FUZZ" in os.environ else ["digits_cnn"]
+CHOSEN = sorted(MODELS) if "XDSL_TVM_FUZZ" in os.environ else ["gpt2"]
 
 
 @pytest.mark.parametrize("name", CHOSEN)
