@@ -7,7 +7,10 @@ function; or it is a shape `[n, 4]`, a scalar `i64(n)` or `= 2.5 : f32`, a const
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -98,6 +101,22 @@ def case(
 ) -> Case:
     """One row of a table."""
     return Case(build, operands, attributes, ranges, tolerance)
+
+
+def one_dtype_each(cases: Iterable[Case]) -> list[Case]:
+    """In the long run all cases; else, of those that differ in dtypes only, one.
+
+    Different rows of a table take different ones.
+    """
+    if "XDSL_TVM_FUZZ" in os.environ:
+        return [*cases]
+    alike = defaultdict[str, list[Case]](list)
+    for each in cases:
+        alike[_DTYPE.sub("", str(each))].append(each)
+    return [same[number % len(same)] for number, same in enumerate(alike.values())]
+
+
+_DTYPE = re.compile(r"\b(bool|(bf|f|i|u)\d+)\b")
 
 
 class _Builder:

@@ -121,11 +121,12 @@ def nodes_of(module: ast.Module) -> Iterator[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        for value in node.__dict__.values():
+        for key in node._fields:
+            value = getattr(node, key)
             if isinstance(value, list):
                 parts = cast("list[object]", value)
                 pending += [part for part in parts if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.Load):
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
                 pending.append(value)
 
 

@@ -20,6 +20,7 @@ from xdsl_tvm.runtime.unit_objects import compile_processes
 pytest.importorskip("llvmlite", reason="native code needs llvmlite")
 
 PROGRAM = """
+import os
 import sys
 import numpy as np
 import xdsl_tvm
@@ -29,9 +30,12 @@ from xdsl_tvm.runtime import _workers
 forked = []
 fork = _workers._fork
 _workers._fork = lambda: forked.append(0) or fork()
-main = xdsl_tvm.compile(Path(sys.argv[1]))["main"]
-x = np.arange(24, dtype="float32").reshape(4, 6)
-print(len(forked), main(x).tobytes().hex())
+for processes, cache in zip("13", sys.argv[2:], strict=True):
+    os.environ["XDSL_TVM_CACHE"] = cache
+    os.environ["XDSL_TVM_COMPILE_PROCESSES"] = processes
+    main = xdsl_tvm.compile(Path(sys.argv[1]))["main"]
+    x = np.arange(24, dtype="float32").reshape(4, 6)
+    print(len(forked), main(x).tobytes().hex())
 """
 
 
@@ -53,31 +57,21 @@ def entries(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.rglob("*.o")}
 
 
-def run(path: Path, cache: Path, processes: int) -> tuple[int, str]:
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+def test_one_process_and_three_give_the_same_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(model("nn.softmax", "cumsum", "nn.softmax"))
+    caches = tmp_path / "one", tmp_path / "three"
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(path)],
-        env={
-            **os.environ,
-            "XDSL_TVM_CACHE": str(cache),
-            "XDSL_TVM_COMPILE_PROCESSES": str(processes),
-        },
+        [sys.executable, "-c", PROGRAM, path, *caches],
         capture_output=True,
         text=True,
         timeout=200,
         check=True,
     )
-    forked, _, result = done.stdout.partition(" ")
-    return int(forked), result
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
-def test_one_process_and_three_give_the_same_bytes(tmp_path: Path) -> None:
-    path = tmp_path / "model.mlir"
-    path.write_text(model("nn.softmax", "cumsum", "nn.softmax"))
-    alone = run(path, tmp_path / "one", 1)
-    shared = run(path, tmp_path / "three", 3)
-    assert alone[0] == 0
-    assert shared[0] > 0
+    alone, shared = (line.split() for line in done.stdout.splitlines())
+    assert int(alone[0]) == 0
+    assert int(shared[0]) > 0
     assert alone[1] == shared[1]
     found = entries(tmp_path / "one")
     # The module, and its kernels, of which two are equal; the pool is code, too.

@@ -181,7 +181,7 @@ def test_time_is_linear() -> None:
         context = new_context()
         return calls(lambda: ATTACH.apply(context, module))
 
-    assert effort(160) < 5 * effort(40)
+    assert effort(80) < 5 * effort(20)
 
 
 def test_symbolic_dimensions_that_a_call_passes_are_kept():

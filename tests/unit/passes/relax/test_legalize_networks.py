@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.legalization import Case, case
+from support.legalization import Case, case, one_dtype_each
 from xdsl.dialects.builtin import StringAttr, f64, i32, i64
 
 import xdsl_tvm
@@ -236,7 +236,10 @@ TABLES = (
 )
 
 
-@pytest.mark.parametrize("one", [c for table in TABLES for c in table()], ids=str)
+CASES = one_dtype_each(c for table in TABLES for c in table())
+
+
+@pytest.mark.parametrize("one", CASES, ids=str)
 def test_legalization_keeps_what_is_computed(one: Case):
     one.check()
 
@@ -245,7 +248,7 @@ _COMPILED = (
     case(relax.Conv2DOp, "f32[1, 8, 9, 9]", "f32[16, 8, 3, 3]", padding=1, strides=2),
     case(relax.Conv2DOp, "f32[n, 4, 5, 5]", "f32[4, 1, 3, 3]", groups=4, padding=1),
     case(relax.MaxPool2DOp, "f32[n, 4, 9, 9]", pool_size=3, strides=2, padding=1),
-    case(relax.AttentionOp, *["f32[1, n, 2, 4]"] * 3, causal_mask="TopLeft"),
+    case(relax.AttentionOp, *["f32[1, n, 1, 4]"] * 3),
     case(relax.LogSoftmaxOp, "f32[n, 40]"),
     case(relax.ArgmaxOp, "f32[n, 100]", axis=1),
     case(relax.TopkOp, "f32[n, 100]", k=5),

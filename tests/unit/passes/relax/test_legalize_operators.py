@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from support.legalization import Case, case
+from support.legalization import Case, case, one_dtype_each
 from xdsl.dialects.builtin import (
     Float8E4M3FNType,
     Float8E5M2Type,
@@ -472,6 +472,9 @@ TABLES = (
 )
 
 
-@pytest.mark.parametrize("one", [c for table in TABLES for c in table()], ids=str)
+CASES = one_dtype_each(c for table in TABLES for c in table())
+
+
+@pytest.mark.parametrize("one", CASES, ids=str)
 def test_legalization_keeps_what_is_computed(one: Case):
     one.check()

@@ -239,4 +239,4 @@ def test_time_is_linear() -> None:
         module = chain(1, length)
         return calls(lambda: RewriteCUDAGraph(True)(module))
 
-    assert effort(400) < 6 * effort(100)
+    assert effort(200) < 6 * effort(50)

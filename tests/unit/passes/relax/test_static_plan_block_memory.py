@@ -33,7 +33,7 @@ from xdsl_tvm.passes.relax.report_memory_plan import MemoryReport, memory_report
 from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.runtime.executable import load_module
 
-COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
 DIGITS = paths.EXAMPLES / "digits" / "model.mlir"
 
 

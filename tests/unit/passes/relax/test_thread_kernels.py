@@ -108,18 +108,16 @@ def test_scans(kind: type[OperatorOp], length: int, dtype: str, exclusive: bool)
     check(one, SORT_SCAN, data)
 
 
-@pytest.mark.parametrize("length", [0, 1, 8, 33, 140])
-def test_rows_of_symbolic_length(length: int) -> None:
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [(relax.SortOp, "f32"), (relax.CumsumOp, "i64")]
+)
+def test_rows_of_symbolic_length(kind: type[OperatorOp], dtype: str) -> None:
     """Also rows of no element, and totals of more tiles than one tile has elements."""
-    shape, rest = (length, 2), np.zeros((length, 2), np.float32)
-    for kind, data in (
-        (relax.SortOp, numbers("f32", shape)),
-        (relax.CumsumOp, numbers("i64", shape)),
-    ):
-        dtype = "f32" if kind is relax.SortOp else "i64"
-        one = case(kind, f"{dtype}[n, 2]", axis=0)
-        module = kernels_of(one, SORT_SCAN)
-        before, after = (interpret(m)["main"](data, rest) for m in (one.module(), module))
+    one = case(kind, f"{dtype}[n, 2]", axis=0)
+    roads = [interpret(m)["main"] for m in (one.module(), kernels_of(one, SORT_SCAN))]
+    for length in (0, 1, 8, 33, 140):
+        shape, rest = (length, 2), np.zeros((length, 2), np.float32)
+        before, after = (road(numbers(dtype, shape), rest) for road in roads)
         np.testing.assert_array_equal(after, before)
 
 

@@ -1,6 +1,7 @@
 """Texts that JAX 0.10 printed, interpreted and compiled, against numpy."""
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,8 +78,16 @@ _INDICES = {
 }
 
 
-@pytest.mark.parametrize("road", [xdsl_tvm.interpret, xdsl_tvm.compile])
-@pytest.mark.parametrize("name", _CASES)
+_COMPILED = _CASES if "XDSL_TVM_FUZZ" in os.environ else ("mlp", "embedding")
+
+
+@pytest.mark.parametrize(
+    ("name", "road"),
+    [
+        *((name, xdsl_tvm.interpret) for name in _CASES),
+        *((name, xdsl_tvm.compile) for name in _COMPILED),
+    ],
+)
 def test_a_printed_program_computes_what_it_says(
     name: str, road: Callable[..., Any]
 ) -> None:

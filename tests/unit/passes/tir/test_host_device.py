@@ -440,4 +440,4 @@ def test_time_is_linear(passes: tuple[CompilerPass, ...], program: Any) -> None:
 
         return effort.calls(apply)
 
-    assert work(120) < 2.6 * work(60)
+    assert work(60) < 2.6 * work(30)

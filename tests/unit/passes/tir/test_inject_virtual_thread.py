@@ -99,4 +99,4 @@ def test_time_is_linear() -> None:
         assert sum(isinstance(op, tir.StoreOp) for op in module.walk()) == 2 * count
         return entered
 
-    assert effort(400) < 4.5 * effort(100)
+    assert effort(200) < 4.5 * effort(50)

@@ -279,4 +279,4 @@ def test_time_is_linear() -> None:
 
         return calls(run)
 
-    assert effort(200) < 11 * effort(20)
+    assert effort(100) < 11 * effort(10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -185,7 +186,9 @@ def _clipped(dtype: str) -> Iterator[tuple[tuple[int, int], tuple[int, int], str
 @pytest.mark.parametrize("dtype", ["i8", "i32", "ui8", "ui32"])
 def test_clipped_operands(dtype: str) -> None:
     # CASE: LowerIntrin.6
-    for index, (a, b, _) in enumerate(_clipped(dtype)):
+    # Strides of 4 pass all ranges, and all divisors.
+    chosen = slice(None, None, 1 if "XDSL_TVM_FUZZ" in os.environ else 4)
+    for index, (a, b, _) in [*enumerate(_clipped(dtype))][chosen]:
         limits = "\n".join(
             f"  %{name}{end} = tir.const {limit} : {dtype}"
             for name, ends in (("a", a), ("b", b))

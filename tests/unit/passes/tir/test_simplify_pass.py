@@ -142,7 +142,7 @@ def test_time_is_linear(one: Simplify | RenormalizeSplitPattern) -> None:
         context = new_context()
         return calls(lambda: one.apply(context, module))
 
-    assert effort(160) < 5 * effort(40)
+    assert effort(80) < 5 * effort(20)
 
 
 def sums(length: int) -> ModuleOp:
@@ -198,7 +198,7 @@ def test_time_is_linear_in_loops() -> None:
         context = new_context()
         return calls(lambda: one.apply(context, module))
 
-    assert effort(24) < 5 * effort(6)
+    assert effort(12) < 5 * effort(3)
 
 
 def test_time_is_linear_in_a_growing_sum_of_loads() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -14,6 +16,7 @@ from xdsl_tvm.runtime.executable import compile
 from xdsl_tvm.runtime.threads import num_threads, set_num_threads
 from xdsl_tvm.tvmscript.parser import parse
 
+MANY = "XDSL_TVM_FUZZ" in os.environ
 SIZES = {"i": "1", "j": "37", "k": "21"}
 WIDE = DefaultCPUSchedule(vector_bytes=64, parallel_grain=64)
 NARROW = DefaultCPUSchedule(vector_bytes=16, parallel_grain=64)
@@ -137,7 +140,7 @@ def test_other_types(dtype: str, a: str, b: str) -> None:
 
 @pytest.mark.parametrize("symbolic", ["j", "k", "jk"])
 @pytest.mark.parametrize(("a", "b"), [("ik", "kj"), ("ik", "jk")])
-@pytest.mark.parametrize("rows", ["1", "2"])
+@pytest.mark.parametrize("rows", ["1", "2"] if MANY else ["2"])
 def test_symbolic_extents(symbolic: str, a: str, b: str, rows: str) -> None:
     columns, terms = (
         ("n" if "j" in symbolic else "37"),
@@ -181,7 +184,10 @@ def test_threads_share_the_columns(rows: str) -> None:
 
 @pytest.mark.parametrize(
     ("b", "rows", "terms"),
-    [("kj", 1, 133), ("kj", 3, 133), ("kj", 3, 256), ("jk", 3, 133)],
+    [
+        *(("kj", 1, 133), ("jk", 3, 133)),
+        *((("kj", 3, 133), ("kj", 3, 256)) if MANY else ()),
+    ],
 )
 def test_machine_code(b: str, rows: int, terms: int) -> None:
     """Results are right, and the same on any number of threads."""

@@ -434,6 +434,6 @@ def test_effort_of_unrolled_loops() -> None:
         module = parse_script(unrolled_tile(rows))
         return calls(lambda: CHECK(module))
 
-    assert effort(32) < 6 * effort(8)
+    assert effort(20) < 6 * effort(5)
     with pytest.raises(PassFailedException, match=r"may (store|access) one element"):
         CHECK.apply(new_context(), parse_script(unrolled_tile(4, columns=4096)))
