@@ -51,7 +51,6 @@ def test_a_cache_of_which_rows_see_a_part() -> None:
     assert_close(result, exact_attention(arrays, causal="BottomRight"), 1e-6)
 
 
-@IN_THE_LONG_RUN
 def test_rows_that_see_no_key() -> None:
     """More queries than keys: the first queries see none, as where the bias hides all."""
     pytest.importorskip("llvmlite")
