@@ -98,7 +98,7 @@ def integer_product(node: Node, a: tuple[int, int], b: tuple[int, int]) -> Expr:
     if right.zero is not None:
         rows = op.sum(op.astype(left.value, "int32"), axis=[-1], keepdims=True)
         product = op.subtract(product, op.multiply(right.zero, rows))
-    if left.zero is not None and right.zero is not None:
+    if left.zero is not None and right.zero is not None and terms is not None:
         both = op.multiply(left.zero, right.zero)
         product = op.add(product, op.multiply(both, relax.const(np.int32(terms))))
     return product

@@ -59,8 +59,9 @@ def byte_load(value: SSAValue) -> tir.LoadOp | None:
     if not isinstance(cast, tir.CastOp):
         return None
     load = cast.operands[0].owner
-    is_one = isinstance(load, tir.LoadOp) and is_byte(cast.operands[0].type)
-    return load if is_one else None
+    if isinstance(load, tir.LoadOp) and is_byte(cast.operands[0].type):
+        return load
+    return None
 
 
 @dataclass(frozen=True)
