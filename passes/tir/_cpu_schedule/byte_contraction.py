@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import i16, i32
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul, Ramp
+from xdsl_tvm.analysis.arith.expr import Add, Expr, Mul
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.processor_instructions import is_byte
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
@@ -30,6 +30,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import ramp
 from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy
@@ -183,9 +184,7 @@ class ByteContraction(ContractionLoops):
                     start = self.number(number * self.lanes)
                     both = [
                         code.value(
-                            code.load(
-                                lines, self.number(k), self._ramp(start, self.lanes)
-                            )
+                            code.load(lines, self.number(k), ramp(start, self.lanes))
                         )
                         for k in range(_PAIR)
                     ]
@@ -199,7 +198,7 @@ class ByteContraction(ContractionLoops):
                         mixed,
                         columns,
                         pair,
-                        self._ramp(_twice(start), _PAIR * self.lanes),
+                        ramp(_twice(start), _PAIR * self.lanes),
                     )
 
             whole_pairs = smart.floordiv(self._present(part), self.number(_PAIR))
@@ -248,27 +247,24 @@ class ByteContraction(ContractionLoops):
             pair = smart.add(first, k)
             with loop("r", self.height) as row:
                 place = smart.mul(row, _twice(self._stride_of_rows))
-                place = self._ramp(smart.add(place, _twice(pair)), _PAIR)
+                place = ramp(smart.add(place, _twice(pair)), _PAIR)
                 both = code.value(code.load(rows, tile.number, place))
                 a = self._wide(self.code.shuffled([both], list(range(_PAIR)) * lanes))
                 with loop("u", self.vectors) as number:
                     start = smart.mul(number, self.number(lanes))
-                    place = self._ramp(_twice(start), _PAIR * lanes)
+                    place = ramp(_twice(start), _PAIR * lanes)
                     b = self._wide(code.load(columns, pair, place))
                     products = [code.value(Mul(a, b))]
                     even, odd = (
                         self.code.shuffled(products, range(k, _PAIR * lanes, _PAIR))
                         for k in range(_PAIR)
                     )
-                    at = self._ramp(start, lanes)
+                    at = ramp(start, lanes)
                     before = code.load(sums, row, at)
                     code.store(Add(before, Add(even, odd)), sums, row, at)
 
     def _wide(self, value: Expr) -> Expr:
         return smart.cast(tir.with_lanes(i32, _PAIR * self.lanes), value)
-
-    def _ramp(self, base: Expr, lanes: int) -> Expr:
-        return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))
 
 
 def _twice(value: Expr) -> Expr:

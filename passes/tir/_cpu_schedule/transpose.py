@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import UnitAttr, f16, i16, i32
+from xdsl.dialects.builtin import UnitAttr, f16, i16
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -231,8 +231,4 @@ class _Tiles:
         return rows
 
     def _shuffled(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
-        indices = [self.code.value(smart.const(lane, i32)) for lane in lanes]
-        element = tir.element_of(a.type)
-        op = tir.ShuffleOp([a, b], indices, tir.with_lanes(element, len(lanes)))
-        self.code.insert(op)
-        return op.result
+        return self.code.value(self.code.shuffled([a, b], lanes))

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Expr, Ramp, Value, view
@@ -105,7 +104,7 @@ class Pairs:
             parts = [code.value(self._load(code, self.weight, p, half)) for p in places]
             terms = [at[each.variable] for each in outer]
             place = ramp(smart.const(0, dtype), self.lanes)
-            code.store(_shuffled(code, parts, both), panel, u, *terms, t, place)
+            code.store(code.shuffled(parts, both), panel, u, *terms, t, place)
 
     def _load(self, code: LoopCode, load: tir.LoadOp, point: Point, lanes: int) -> Expr:
         """Neighbouring elements, from a point on."""
@@ -135,7 +134,7 @@ class Pairs:
         two = smart.const(_PAIR, number.dtype)
         here = {**point, axis.variable: smart.mul(number, two)}
         both = code.value(self._load(code, self.image, here, _PAIR))
-        a = _shuffled(code, [both], list(range(_PAIR)) * (self.lanes // _PAIR))
+        a = code.shuffled([both], list(range(_PAIR)) * (self.lanes // _PAIR))
         terms = [point[each.variable] for each in outer]
         place = ramp(smart.const(0, number.dtype), self.lanes)
         b = code.load(panel, u, *terms, number, place)
@@ -150,20 +149,12 @@ class Pairs:
         """
         values = [code.value(each) for each in sums]
         even, odd = (
-            _shuffled(code, values, range(k, 2 * self.lanes, _PAIR)) for k in range(_PAIR)
+            code.shuffled(values, range(k, 2 * self.lanes, _PAIR)) for k in range(_PAIR)
         )
         both, half = [code.value(Add(even, odd))], self.lanes // _PAIR
-        return [_shuffled(code, both, range(k * half, (k + 1) * half)) for k in range(2)]
+        return [code.shuffled(both, range(k * half, (k + 1) * half)) for k in range(2)]
 
 
 def ramp(base: Expr, lanes: int) -> Expr:
     """Neighbouring indices."""
     return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))
-
-
-def _shuffled(code: LoopCode, vectors: Sequence[SSAValue], lanes: Sequence[int]) -> Expr:
-    element: Attribute = tir.element_of(vectors[0].type)
-    indices = [code.value(smart.const(lane, i32)) for lane in lanes]
-    op = tir.ShuffleOp(vectors, indices, tir.with_lanes(element, len(lanes)))
-    code.insert(op)
-    return Value(op.result)
