@@ -359,6 +359,11 @@ def cast(dtype: Attribute, value: Expr) -> Expr:
             return Cast(dtype, value)
 
 
+def ramp(first: Expr, lanes: int) -> Expr:
+    """Neighbouring indices as a vector: `first`, `first + 1`, and so on."""
+    return Ramp(tir.with_lanes(first.dtype, lanes), first, const(1, first.dtype))
+
+
 def _keeps_ramp(source: Attribute, target: Attribute) -> bool:
     """Whether lanes computed in `target` are the converted lanes of `source`.
 

@@ -21,11 +21,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Call, Div, Expr, Ramp, Value
+from xdsl_tvm.analysis.arith.expr import Call, Div, Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.relax._attention.panels import Panels
 from xdsl_tvm.passes.relax._attention.places import (
@@ -360,7 +360,7 @@ class _Part:
 
                 self._each_lane(add)
             whole_score = self._added_up(tile_of)
-            code.store(whole_score, scores, query, _ramp(begin, lanes))
+            code.store(whole_score, scores, query, smart.ramp(begin, lanes))
 
             def rest(v: Expr, key: Expr) -> None:
                 column = smart.add(begin, v)
@@ -396,7 +396,7 @@ class _Part:
         """
         code, lanes = self.code, self.whole.lanes
         rows = [
-            code.load(tile, constant(row), _ramp(constant(0), lanes))
+            code.load(tile, constant(row), smart.ramp(constant(0), lanes))
             for row in range(lanes)
         ]
         step = 1
@@ -411,14 +411,9 @@ class _Part:
         lanes = range(self.whole.lanes)
         low = [lane if not lane & step else len(lanes) + lane - step for lane in lanes]
         high = [each + step for each in low]
-        return smart.add(self._shuffled(a, b, low), self._shuffled(a, b, high))
-
-    def _shuffled(self, a: Expr, b: Expr, lanes: list[int]) -> Expr:
-        code = self.code
-        indices = [code.value(smart.const(lane, i32)) for lane in lanes]
-        op = tir.ShuffleOp([code.value(a), code.value(b)], indices, a.dtype)
-        code.insert(op)
-        return Value(op.result)
+        vectors = [self.code.value(a), self.code.value(b)]
+        sums = (self.code.shuffled(vectors, each) for each in (low, high))
+        return smart.add(*sums)
 
     # ---- weights ----
 
@@ -564,9 +559,3 @@ class _Part:
 def _finite(largest: Expr) -> Expr:
     """The largest score, 0 where no key has been seen."""
     return smart.select(smart.eq(largest, _HIDDEN), _ZERO, largest)
-
-
-def _ramp(first: Expr, lanes: int) -> Expr:
-    """Neighbouring indices, as a vector."""
-    dtype = tir.with_lanes(first.dtype, lanes)
-    return Ramp(dtype, first, smart.const(1, first.dtype))

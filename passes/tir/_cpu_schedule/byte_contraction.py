@@ -30,7 +30,6 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import ramp
 from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy
@@ -184,7 +183,9 @@ class ByteContraction(ContractionLoops):
                     start = self.number(number * self.lanes)
                     both = [
                         code.value(
-                            code.load(lines, self.number(k), ramp(start, self.lanes))
+                            code.load(
+                                lines, self.number(k), smart.ramp(start, self.lanes)
+                            )
                         )
                         for k in range(_PAIR)
                     ]
@@ -198,7 +199,7 @@ class ByteContraction(ContractionLoops):
                         mixed,
                         columns,
                         pair,
-                        ramp(_twice(start), _PAIR * self.lanes),
+                        smart.ramp(_twice(start), _PAIR * self.lanes),
                     )
 
             whole_pairs = smart.floordiv(self._present(part), self.number(_PAIR))
@@ -247,19 +248,19 @@ class ByteContraction(ContractionLoops):
             pair = smart.add(first, k)
             with loop("r", self.height) as row:
                 place = smart.mul(row, _twice(self._stride_of_rows))
-                place = ramp(smart.add(place, _twice(pair)), _PAIR)
+                place = smart.ramp(smart.add(place, _twice(pair)), _PAIR)
                 both = code.value(code.load(rows, tile.number, place))
                 a = self._wide(self.code.shuffled([both], list(range(_PAIR)) * lanes))
                 with loop("u", self.vectors) as number:
                     start = smart.mul(number, self.number(lanes))
-                    place = ramp(_twice(start), _PAIR * lanes)
+                    place = smart.ramp(_twice(start), _PAIR * lanes)
                     b = self._wide(code.load(columns, pair, place))
                     products = [code.value(Mul(a, b))]
                     even, odd = (
                         self.code.shuffled(products, range(k, _PAIR * lanes, _PAIR))
                         for k in range(_PAIR)
                     )
-                    at = ramp(start, lanes)
+                    at = smart.ramp(start, lanes)
                     before = code.load(sums, row, at)
                     code.store(Add(before, Add(even, odd)), sums, row, at)
 

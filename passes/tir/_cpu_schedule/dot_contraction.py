@@ -27,7 +27,6 @@ from xdsl_tvm.analysis.arith.expr import (
     Broadcast,
     Call,
     Expr,
-    Ramp,
     Sub,
     Value,
     view,
@@ -317,7 +316,7 @@ class DotContraction(ContractionLoops):
             def write(quad: Expr) -> None:
                 for number in range(self.vectors):
                     start = number * self.lanes
-                    lanes = self._ramp(start, self.lanes)
+                    lanes = smart.ramp(self.number(start), self.lanes)
                     vectors = [
                         code.value(code.load(lines, self.number(k), lanes))
                         for k in range(BYTES_OF_DOT)
@@ -325,7 +324,8 @@ class DotContraction(ContractionLoops):
                     mixed = self._interleaved(
                         [self._interleaved(vectors[k : k + 2], 1) for k in (0, 2)], 2
                     )
-                    place = self._ramp(BYTES_OF_DOT * start, BYTES_OF_DOT * self.lanes)
+                    quads = self.number(BYTES_OF_DOT * start)
+                    place = smart.ramp(quads, BYTES_OF_DOT * self.lanes)
                     target = self._copied_column(part, panel, quad, place)
                     code.store(Value(mixed), *target)
 
@@ -364,7 +364,7 @@ class DotContraction(ContractionLoops):
         flipped = self._highest(BYTES_OF_DOT * self.lanes)
         with code.loop("k", part.terms) as quad:
             for number in range(self.vectors):
-                at = self._ramp(number * self.lanes, self.lanes)
+                at = smart.ramp(self.number(number * self.lanes), self.lanes)
                 b = self._quads_of(part, panel, quad, self.number(number))
                 total = self._multiplied(code.load(excess, at), flipped, b)
                 code.store(total, excess, at)
@@ -392,12 +392,12 @@ class DotContraction(ContractionLoops):
         """The copy of a quad of a row."""
         assert part.rows is not None, "copied"
         place = smart.add(smart.mul(row, self._stride_of_rows), term)
-        return part.rows, tile, self._ramp(_four(place), BYTES_OF_DOT)
+        return part.rows, tile, smart.ramp(_four(place), BYTES_OF_DOT)
 
     def _quads_of(self, part: Part, panel: Expr, quad: Expr, number: Expr) -> Expr:
         """The quads of the columns of a vector."""
         size = BYTES_OF_DOT * self.lanes
-        place = self._ramp(smart.mul(number, self.number(size)), size)
+        place = smart.ramp(smart.mul(number, self.number(size)), size)
         if self.panels is None:
             return self.code.load(*self._copied_column(part, panel, quad, place))
         at = smart.add(part.term, quad)
@@ -417,7 +417,8 @@ class DotContraction(ContractionLoops):
             a = self.code.shuffled([quad], list(range(BYTES_OF_DOT)) * self.lanes)
             with code.loop("u", vectors, kind, annotations=LEFT_TO_LLVM) as number:
                 b = self._quads_of(tile.part, tile.panel, term, number)
-                at = self._ramp(smart.mul(number, self.number(self.lanes)), self.lanes)
+                place = smart.mul(number, self.number(self.lanes))
+                at = smart.ramp(place, self.lanes)
                 before = code.load(sums, row, at)
                 code.store(self._multiplied(before, a, b), sums, row, at)
 
@@ -438,11 +439,6 @@ class DotContraction(ContractionLoops):
             for k in range(size)
         ]
         return self.code.value(self.code.shuffled(vectors, order))
-
-    def _ramp(self, base: Expr | int, lanes: int) -> Expr:
-        start = self.number(base) if isinstance(base, int) else base
-        dtype = tir.with_lanes(start.dtype, lanes)
-        return Ramp(dtype, start, smart.const(1, start.dtype))
 
 
 _HIGHEST: dict[Attribute, int] = {i8: -128, _UI8: 128}

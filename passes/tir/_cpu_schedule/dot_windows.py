@@ -17,7 +17,7 @@ from math import prod
 from xdsl.dialects.builtin import i32
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Ramp, view
+from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT
 from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
@@ -115,8 +115,7 @@ class DotWindows(DotContraction):
                 found.nest.tree_at(view(index, found.nest.trees), at)
                 for index in load.indices
             )
-            lanes = tir.with_lanes(last.dtype, BYTES_OF_DOT)
-            place = Ramp(lanes, last, smart.const(1, last.dtype))
+            place = smart.ramp(last, BYTES_OF_DOT)
             return self._row_byte(self.code.load(load.buffer, *indices, place))
 
         return value

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import UnitAttr, f16, i16
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value
+from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import NONTEMPORAL, streams
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
@@ -182,8 +182,7 @@ class _Tiles:
             self.found.nest.tree_at(index, self._at(row, column))
             for index in access.indices
         ]
-        dtype = tir.with_lanes(last.dtype, self.width if stored else self.lanes)
-        return [*outer, Ramp(dtype, last, smart.const(1, last.dtype))]
+        return [*outer, smart.ramp(last, self.width if stored else self.lanes)]
 
     def _turned(self, rows: list[SSAValue]) -> list[Expr]:
         """The columns of the squares whose rows are the vectors.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Add, Expr, Ramp, Value, view
+from xdsl_tvm.analysis.arith.expr import Add, Expr, Value, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
@@ -103,7 +103,7 @@ class Pairs:
             ]
             parts = [code.value(self._load(code, self.weight, p, half)) for p in places]
             terms = [at[each.variable] for each in outer]
-            place = ramp(smart.const(0, dtype), self.lanes)
+            place = smart.ramp(smart.const(0, dtype), self.lanes)
             code.store(code.shuffled(parts, both), panel, u, *terms, t, place)
 
     def _load(self, code: LoopCode, load: tir.LoadOp, point: Point, lanes: int) -> Expr:
@@ -114,7 +114,7 @@ class Pairs:
             self.nest.tree_at(view(index, self.nest.trees), point)
             for index in load.indices
         ]
-        return code.load(load.buffer, *outer, ramp(last, lanes))
+        return code.load(load.buffer, *outer, smart.ramp(last, lanes))
 
     # ---- the sums ----
 
@@ -136,7 +136,7 @@ class Pairs:
         both = code.value(self._load(code, self.image, here, _PAIR))
         a = code.shuffled([both], list(range(_PAIR)) * (self.lanes // _PAIR))
         terms = [point[each.variable] for each in outer]
-        place = ramp(smart.const(0, number.dtype), self.lanes)
+        place = smart.ramp(smart.const(0, number.dtype), self.lanes)
         b = code.load(panel, u, *terms, number, place)
         return machine.multiply_add(a, b, total)
 
@@ -153,8 +153,3 @@ class Pairs:
         )
         both, half = [code.value(Add(even, odd))], self.lanes // _PAIR
         return [code.shuffled(both, range(k * half, (k + 1) * half)) for k in range(2)]
-
-
-def ramp(base: Expr, lanes: int) -> Expr:
-    """Neighbouring indices."""
-    return Ramp(tir.with_lanes(base.dtype, lanes), base, smart.const(1, base.dtype))

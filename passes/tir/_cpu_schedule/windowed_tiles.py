@@ -15,7 +15,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs, ramp
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -131,9 +131,9 @@ class ForEach:
     ) -> None:
         """Store the results of all columns, two at a time, from sums of pairs."""
         whole, size = self.convolution, self.tile.size
-        lanes = ramp(whole.number(0), pairs.lanes)
+        lanes = smart.ramp(whole.number(0), pairs.lanes)
         zero = smart.const(0, whole.lane.variable.type)
-        half = ramp(zero, whole.lane.size or 1)
+        half = smart.ramp(zero, whole.lane.size or 1)
         for low, count in ((0, size // 2), (size - 1, size % 2)):
             with self._places((0, count)) as (r, u):
                 first = smart.add(whole.number(low), smart.mul(r, whole.number(2)))
@@ -176,6 +176,6 @@ class ForEach:
         """The same with the lanes as one vector of indices, for terms in pairs."""
         whole = self.convolution
         assert whole.pairs is not None, "asked for"
-        lanes = ramp(whole.number(0), whole.pairs.lanes)
+        lanes = smart.ramp(whole.number(0), whole.pairs.lanes)
         with self._places(columns) as (r, u):
             write(r, u, lanes, {**self.batch(u), **self._element(r)})
