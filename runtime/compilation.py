@@ -13,11 +13,11 @@ from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
-from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
+from xdsl_tvm.runtime.compile_options import CompileOptions
 from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.early_constants import EarlyConstants
 from xdsl_tvm.runtime.early_work import EarlyWork
@@ -29,12 +29,7 @@ from xdsl_tvm.runtime.native import NativeExecutable, Settings, no_progress
 from xdsl_tvm.runtime.ndarray import host_value
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs
-from xdsl_tvm.runtime.pipelines import (
-    Pipeline,
-    TargetLike,
-    apply_pipelines,
-    target_or_current,
-)
+from xdsl_tvm.runtime.pipelines import apply_pipelines, target_or_current
 from xdsl_tvm.runtime.start import StartedExecutable
 
 TARGETS = ("llvm", "cuda")
@@ -44,37 +39,18 @@ TARGETS = ("llvm", "cuda")
 Executable.register(StartedExecutable)
 
 
-def compile_module(
-    module: Source | ModuleText,
-    target: TargetLike | None = None,
-    *,
-    relax_pipeline: Pipeline = "default",
-    tir_pipeline: Pipeline = "default",
-    params: Mapping[str | int, Any] | None = None,
-    opt_level: int = 2,
-    optimize: bool = True,
-    arch: str | None = None,
-    profile: bool = False,
-    bound_checks: bool = False,
-    progress: Progress | None = None,
-    externs: Externs | None = None,
-    graphs: bool = False,
-    fuse_multiply_add: bool = True,
-    allow_tf32: bool = False,
-    winograd_tile: int = 2,
-) -> Executable:
+def compile_module(module: Source | ModuleText, options: CompileOptions) -> Executable:
     """`compile`, also of a text whose file is read already."""
-    goal = target_or_current(target)
+    goal = target_or_current(options.target)
     kind, target_arch = _kind_and_arch(goal)
     mattr = _features_of(goal)
-    arch = arch or target_arch
     with ExitStack() as stack:
         stack.enter_context(rare_collections())
         work = stack.enter_context(EarlyWork())
-        values = {key: host_value(each) for key, each in (params or {}).items()}
+        values = {key: host_value(each) for key, each in (options.params or {}).items()}
         constants = EarlyConstants(values, work)
         loaded = _loaded(module)
-        is_early = bool(constants) and optimize and has_relax_functions(loaded)
+        is_early = bool(constants) and options.optimize and has_relax_functions(loaded)
         if kind == "llvm" and is_early and not threads.is_running():
             work.begin(threads.prepare)
         reserved = _reserved(kind, loaded, values, work)
@@ -82,53 +58,62 @@ def compile_module(
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import import_passes
 
-            import_passes(winograd_tile)
-        loaded = apply_pipelines(loaded, goal, relax_pipeline, tir_pipeline)
-        functions = {**registered_externs(), **(externs or {})}
+            import_passes(options.winograd_tile)
+        loaded = apply_pipelines(
+            loaded, goal, options.relax_pipeline, options.tir_pipeline
+        )
+        functions = {**registered_externs(), **(options.externs or {})}
         loaded = _without_machine(loaded, functions)
-        if params:
+        if options.params:
             loaded = _with_params(loaded, constants.values())
         settings = Settings(
-            opt_level,
-            optimize and not bound_checks,
-            profile,
-            bound_checks,
-            progress or no_progress,
-            fuse_multiply_add,
-            winograd_tile,
+            options.opt_level,
+            options.optimize and not options.bound_checks,
+            options.profile,
+            options.bound_checks,
+            options.progress or no_progress,
+            options.fuse_multiply_add,
+            options.winograd_tile,
             mattr,
-            allow_tf32,
+            options.allow_tf32,
         )
-        if winograd_tile not in (2, 4):
-            raise ValueError(f"winograd_tile must be 2 or 4, got {winograd_tile}")
+        _check(options, kind)
         if kind == "cuda":
             # Late: whoever compiles for the processor needs nothing of the GPU.
             from xdsl_tvm.runtime.cuda import CudaExecutable
 
-            if bound_checks:
-                raise ValueError(
-                    "bound_checks is for the target llvm; run kernels with "
-                    "xdsl_tvm.interpret"
-                )
-            if winograd_tile != 2:
-                raise ValueError(
-                    "winograd_tile is for the target llvm; leave it out for cuda"
-                )
+            arch = options.arch or target_arch
             return CudaExecutable(
-                loaded, arch, None, settings, graphs=graphs, externs=functions
+                loaded, arch, None, settings, graphs=options.graphs, externs=functions
             )
-        if not fuse_multiply_add:
-            raise ValueError(
-                "fuse_multiply_add is for the target cuda; for llvm, schedule with "
-                "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
-            )
-        if allow_tf32:
-            raise ValueError("allow_tf32 is for the target cuda; leave it out")
-        if graphs:
-            raise ValueError("graphs are for the target cuda; leave out graphs=True")
         # The executable keeps the module and lowers it in place where it has to.
-        owned = loaded.clone() if loaded is module and not params else loaded
+        owned = loaded.clone() if loaded is module and not options.params else loaded
         return NativeExecutable(owned, settings, functions, reserved)
+
+
+def _check(options: CompileOptions, kind: str) -> None:
+    """Refuse options of the other kind of target."""
+    if options.winograd_tile not in (2, 4):
+        raise ValueError(f"winograd_tile must be 2 or 4, got {options.winograd_tile}")
+    if kind == "cuda":
+        if options.bound_checks:
+            raise ValueError(
+                "bound_checks is for the target llvm; run kernels with xdsl_tvm.interpret"
+            )
+        if options.winograd_tile != 2:
+            raise ValueError(
+                "winograd_tile is for the target llvm; leave it out for cuda"
+            )
+        return
+    if not options.fuse_multiply_add:
+        raise ValueError(
+            "fuse_multiply_add is for the target cuda; for llvm, schedule with "
+            "tir-default-cpu-schedule{fuse_multiply_add=false} and set optimize=False"
+        )
+    if options.allow_tf32:
+        raise ValueError("allow_tf32 is for the target cuda; leave it out")
+    if options.graphs:
+        raise ValueError("graphs are for the target cuda; leave out graphs=True")
 
 
 def _reserved(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from xdsl_tvm.runtime.compile_options import CompileOptions
 from xdsl_tvm.runtime.start import start_or_compile
 
 if TYPE_CHECKING:
@@ -93,33 +94,30 @@ def compile(
     raises RuntimeError if an assertion in it fails.
     """
 
+    options = CompileOptions(
+        target=target,
+        relax_pipeline=relax_pipeline,
+        tir_pipeline=tir_pipeline,
+        params=params,
+        opt_level=opt_level,
+        optimize=optimize,
+        arch=arch,
+        profile=profile,
+        bound_checks=bound_checks,
+        progress=progress,
+        externs=externs,
+        graphs=graphs,
+        fuse_multiply_add=fuse_multiply_add,
+        allow_tf32=allow_tf32,
+        winograd_tile=winograd_tile,
+    )
+
     def whole(source: Source | ModuleText) -> Executable:
         # Late: to import the compiler takes longer than the start from the cache.
         from xdsl_tvm.runtime.compilation import compile_module
 
-        return compile_module(
-            source,
-            target,
-            relax_pipeline=relax_pipeline,
-            tir_pipeline=tir_pipeline,
-            params=params,
-            opt_level=opt_level,
-            optimize=optimize,
-            arch=arch,
-            profile=profile,
-            bound_checks=bound_checks,
-            progress=progress,
-            externs=externs,
-            graphs=graphs,
-            fuse_multiply_add=fuse_multiply_add,
-            allow_tf32=allow_tf32,
-            winograd_tile=winograd_tile,
-        )
+        return compile_module(source, options)
 
-    given = (target, params, arch, progress, externs)
-    switched = profile or bound_checks or graphs or not fuse_multiply_add
-    switched = switched or winograd_tile != 2 or allow_tf32
-    has_pipelines = (relax_pipeline, tir_pipeline) != ("default", "default")
-    if switched or has_pipelines or any(each is not None for each in given):
+    if not options.has_levels_alone:
         return whole(module)
     return start_or_compile(module, f"{opt_level} {optimize}", whole)

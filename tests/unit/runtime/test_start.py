@@ -77,8 +77,9 @@ def _started(
         if not compiles:
             raise _AskedError
         from xdsl_tvm.runtime.compilation import compile_module
+        from xdsl_tvm.runtime.compile_options import CompileOptions
 
-        return compile_module(module)
+        return compile_module(module, CompileOptions())
 
     patch.setattr("xdsl_tvm.runtime.start._is_unset", lambda: True)
     module: Any = source
