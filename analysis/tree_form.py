@@ -103,7 +103,7 @@ class Attributes:
             case ArrayAttr():
                 return digest("array", [self.of(item) for item in attribute])
             case DenseIntOrFPElementsAttr():
-                return digest("dense", str(attribute.type), attribute.data.data)
+                return digest("dense", str(attribute.type), bytes(attribute.data.data))
             case DenseArrayBase():
                 array = cast("DenseArrayBase[IntegerType]", attribute)
                 return digest("dense array", str(array.elt_type), array.data.data)

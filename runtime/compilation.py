@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.array_bytes import elements_in
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra.module_text import ModuleText
@@ -48,12 +49,16 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
         stack.enter_context(rare_collections())
         work = stack.enter_context(EarlyWork())
         values = {key: host_value(each) for key, each in (options.params or {}).items()}
-        constants = EarlyConstants(values, work)
+        is_used = kind == "llvm" and llvm_jit.holds_data()
+        reserved = ReservedMemory(work, is_used=is_used)
+        stack.enter_context(elements_in(reserved))
+        constants = EarlyConstants(values, work, reserved)
         loaded = _loaded(module)
         is_early = bool(constants) and options.optimize and has_relax_functions(loaded)
         if kind == "llvm" and is_early and not threads.is_running():
             work.begin(threads.prepare)
-        reserved = _reserved(kind, loaded, values, work)
+        if is_used:
+            reserved.expect(_size_of_constants(loaded, values))
         if kind == "llvm" and is_early and ObjectCache.default().is_empty:
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import import_passes
@@ -116,15 +121,10 @@ def _check(options: CompileOptions, kind: str) -> None:
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
 
 
-def _reserved(
-    kind: str, module: ModuleOp, params: Mapping[str | int, Any], work: EarlyWork
-) -> ReservedMemory:
-    """Memory for the constants that code for the processor will have."""
-    if kind != "llvm" or not llvm_jit.holds_data():
-        return ReservedMemory(0, work)
+def _size_of_constants(module: ModuleOp, params: Mapping[str | int, Any]) -> int:
+    """Bytes of the constants that a module will have, of which many are written anew."""
     size = sum(map(len, large_constants(module)))
-    size += sum(getattr(each, "nbytes", 0) for each in params.values())
-    return ReservedMemory(size, work)
+    return size + sum(getattr(each, "nbytes", 0) for each in params.values())
 
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:

@@ -1,4 +1,4 @@
-"""Parameters that are copied to attributes while modules are imported and read."""
+"""Parameters that become attributes while modules are imported and read."""
 
 from __future__ import annotations
 
@@ -8,40 +8,70 @@ from typing import Any, cast
 
 import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.array_bytes import ElementMemory
+from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.runtime.early_work import EarlyWork
 
 _LARGE = 1 << 20
 """Bytes of an array that is copied without the interpreter's lock."""
 
+_Array = np.ndarray[Any, Any]
+
 
 class EarlyConstants:
-    """Values for parameters, of which threads copy large arrays to attributes."""
+    """Values for parameters, of which threads copy large arrays to attributes.
 
-    def __init__(self, params: Mapping[str | int, Any], work: EarlyWork) -> None:
+    Their elements are written to `memory`, as far as it has any.
+    """
+
+    def __init__(
+        self, params: Mapping[str | int, Any], work: EarlyWork, memory: ElementMemory
+    ) -> None:
         self._params = params
-        self._begun: dict[str | int, Future[DenseIntOrFPElementsAttr]] = {}
-        for key, value in params.items():
-            if not isinstance(value, np.ndarray):
-                continue
-            array = cast("np.ndarray[Any, Any]", value)
-            if array.nbytes >= _LARGE:
-                future = work.begin(dense_of, array)
-                if future is not None:
-                    self._begun[key] = future
+        self._begun: dict[str | int, Future[DenseIntOrFPElementsAttr | None]] = {}
+        self._left: dict[str | int, tuple[_Array, memoryview | None]] = {}
+        arrays = {
+            key: cast("_Array", value)
+            for key, value in params.items()
+            if isinstance(value, np.ndarray) and value.nbytes >= _LARGE
+        }
+        places = memory.places([array.nbytes for array in arrays.values()])
+        for (key, array), place in zip(arrays.items(), places, strict=True):
+            self._left[key] = array, place
+            future = work.begin(_dense, self._left[key])
+            if future is not None:
+                self._begun[key] = future
 
     def __bool__(self) -> bool:
         """Whether there is anything to wait for."""
         return bool(self._begun)
 
     def values(self) -> dict[str | int, Any]:
-        """The parameters: attributes as far as there are, and else what was given.
-
-        What threads have not begun is left out, and so is what has no attribute.
-        """
+        """The parameters: attributes as far as they have one, and else what was given."""
         found = dict(self._params)
+        # Of what threads have not begun, all do a part.
+        left = dict(self._left)
         for key, future in reversed(self._begun.items()):
-            if not future.cancel() and future.exception() is None:
-                found[key] = future.result()
+            if not future.cancel():
+                del left[key]
+        size = sum(array.nbytes for array, _ in left.values())
+        made = dict(zip(left, map_in_threads(_dense, list(left.values()), size), strict=True))
+        for key, future in self._begun.items():
+            if key not in left:
+                made[key] = future.result()
+        found.update((key, dense) for key, dense in made.items() if dense is not None)
         return found
+
+
+def _dense(item: tuple[_Array, memoryview | None]) -> DenseIntOrFPElementsAttr | None:
+    """An array as an attribute; None if there is no attribute for its dtype.
+
+    That is an error of whoever binds it.
+    """
+    try:
+        return dense_of(*item)
+    except VerifyException:
+        return None

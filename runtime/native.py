@@ -110,7 +110,7 @@ class NativeExecutable(Executable):
         self._settings = settings
         self._externs = externs
         self._is_profiled = settings.profile and has_relax_functions(module)
-        reserved = reserved or ReservedMemory(0)
+        reserved = reserved or ReservedMemory()
         self.machine_code = compiled = self._cached_or_compiled(reserved)
         """The objects, and the constants that they declare."""
         self._objects = compiled.objects

@@ -26,11 +26,14 @@ _BYTES = {"int2": "int8", "int4": "int8"}
 """Integers that ml_dtypes holds in a part of a byte."""
 
 
-def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
+def dense_of(
+    array: np.ndarray[Any, Any], place: memoryview | None = None
+) -> DenseIntOrFPElementsAttr:
     """The elements of an array as a `dense<…>` of its shape and dtype.
 
-    Dtypes are those that numpy and ml_dtypes name as TVM does. Raises VerifyException
-    for others.
+    Dtypes are those that numpy and ml_dtypes name as TVM does. With a `place` of as many
+    bytes as the array has, the elements are written there, except for bool. Raises
+    VerifyException for other dtypes.
     """
     try:
         element = parse_dtype(array.dtype.name)
@@ -44,7 +47,7 @@ def dense_of(array: np.ndarray[Any, Any]) -> DenseIntOrFPElementsAttr:
         # Its bytes lack the sign, which those of an attribute have.
         array = array.astype(_BYTES[array.dtype.name])
     contents = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
-    return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(contents)))
+    return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(contents, place)))
 
 
 def numpy_dtype(dtype: Attribute) -> np.dtype[Any]:

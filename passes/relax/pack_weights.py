@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -22,7 +23,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax, tir
-from xdsl_tvm.dialects.array_bytes import array_bytes
+from xdsl_tvm.dialects.array_bytes import array_bytes, element_places
 from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import numpy_dtype
 from xdsl_tvm.dialects.relax.symbolic import provably_equal
@@ -206,26 +207,43 @@ class _Product:
         inserted[self.key] = weight
         Rewriter.replace_op(self.op, call)
 
-    def packed(self) -> DenseIntOrFPElementsAttr:
-        """The weight in panels, the last one filled up with zeros."""
-        import numpy as np
-
+    @property
+    def _value(self) -> DenseIntOrFPElementsAttr:
         value = self.constant.value
         assert isinstance(value, DenseIntOrFPElementsAttr), "checked"
+        return value
+
+    @property
+    def size(self) -> int:
+        """The bytes of the weight in panels."""
+        return prod(self._shape) * numpy_dtype(self._value.get_element_type()).itemsize
+
+    def packed(self, place: memoryview | None) -> DenseIntOrFPElementsAttr:
+        """The weight in panels, the last one filled up with zeros, written to `place`."""
+        import numpy as np
+
+        value = self._value
         terms, columns = value.get_shape()
         elements = np.frombuffer(value.data.data, numpy_dtype(value.get_element_type()))
         weight = elements.reshape(terms, columns)
-        panels, groups = -(-columns // self.width), -(-terms // self.group)
+        panels, groups, _ = self._shape
         missing = (groups * self.group - terms, panels * self.width - columns)
         if any(missing):
             weight = np.pad(weight, [(0, count) for count in missing])
         found = (
             weight.reshape(groups, self.group, panels, self.width)
             .transpose(2, 0, 3, 1)
-            .reshape(panels, groups, self.width * self.group)
+            .reshape(self._shape)
         )
         type_ = TensorType(value.get_element_type(), found.shape)
-        return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(found)))
+        return DenseIntOrFPElementsAttr(type_, BytesAttr(array_bytes(found, place)))
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        """Panels, groups of terms, and elements of a group in a panel."""
+        terms, columns = self._value.get_shape()
+        groups = -(-terms // self.group)
+        return -(-columns // self.width), groups, self.width * self.group
 
     def _stages(self, site: RuleContext) -> Tensor:
         """The product, with the weight in panels."""
@@ -253,11 +271,9 @@ _Key: TypeAlias = tuple[SSAValue, int, int]
 
 def _packed(products: Mapping[_Key, _Product]) -> dict[_Key, DenseIntOrFPElementsAttr]:
     """The weights of products in panels."""
-    size = 0
-    for product in products.values():
-        if isinstance(value := product.constant.value, DenseIntOrFPElementsAttr):
-            size += len(value.data.data)
-    packed = map_in_threads(_Product.packed, list(products.values()), size)
+    sizes = [product.size for product in products.values()]
+    each = list(zip(products.values(), element_places(sizes), strict=True))
+    packed = map_in_threads(lambda item: item[0].packed(item[1]), each, sum(sizes))
     return dict(zip(products, packed, strict=True))
 
 

@@ -50,6 +50,9 @@ from xdsl_tvm.lowering.tir.conversion.types import (
 _SAMPLE = 1024
 """Bytes at the start of a constant that tell it from nearly all others of its type."""
 
+_PIECE = 1 << 16
+"""Bytes that are compared at a time."""
+
 
 @dataclass(frozen=True)
 class TIRCallee:
@@ -165,7 +168,7 @@ class ModuleView:
         # The hash of all bytes would take as long as to copy them.
         alike = self._constants.setdefault((value.type, data[:_SAMPLE]), [])
         for found in alike:
-            if _bytes_of(found) == data:
+            if _are_equal(_bytes_of(found), data):
                 break
         else:
             found = self._global(value)
@@ -212,6 +215,14 @@ class ModuleView:
                 block.add_op(op)
             else:
                 block.insert_op_before(op, first)
+
+
+def _are_equal(one: bytes, other: bytes) -> bool:
+    """Whether bytes are the same; a piece at a time, as views compare one by one."""
+    if one is other or len(one) != len(other):
+        return one is other
+    starts = range(0, len(one), _PIECE)
+    return all(bytes(one[s : s + _PIECE]) == bytes(other[s : s + _PIECE]) for s in starts)
 
 
 def _bytes_of(constant: memref.GlobalOp) -> bytes:

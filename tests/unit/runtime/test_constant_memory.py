@@ -19,6 +19,12 @@ _SIZE = 1 << 24
 """Bytes that a thread uses first, where there is another processor."""
 
 
+def _expecting(size: int, work: EarlyWork) -> ReservedMemory:
+    reserved = ReservedMemory(work)
+    reserved.expect(size)
+    return reserved
+
+
 def _contents(memory: ConstantMemory) -> list[bytes]:
     return [ctypes.string_at(memory.addresses[d.name], len(d.data)) for d in _DATA]
 
@@ -26,7 +32,7 @@ def _contents(memory: ConstantMemory) -> list[bytes]:
 @pytest.mark.parametrize("size", [None, 0, 8, _SIZE])
 def test_constants_are_where_their_addresses_say(size: int | None) -> None:
     with EarlyWork() as work:
-        reserved = None if size is None else ReservedMemory(size, work)
+        reserved = None if size is None else _expecting(size, work)
         memory = ConstantMemory(_DATA, reserved)
     assert _contents(memory) == [datum.data for datum in _DATA]
     for datum in _DATA:
@@ -35,7 +41,7 @@ def test_constants_are_where_their_addresses_say(size: int | None) -> None:
 
 def test_reserved_memory_is_taken_once() -> None:
     with EarlyWork() as work:
-        reserved = ReservedMemory(_SIZE, work)
+        reserved = _expecting(_SIZE, work)
         one, other = ConstantMemory(_DATA, reserved), ConstantMemory(_DATA, reserved)
     assert one.addresses["b"] != other.addresses["b"]
     assert _contents(one) == _contents(other)
@@ -44,7 +50,7 @@ def test_reserved_memory_is_taken_once() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no copies of processes")
 def test_copies_of_the_process_have_the_constants() -> None:
     with EarlyWork() as work:
-        reserved = ReservedMemory(_SIZE, work)
+        reserved = _expecting(_SIZE, work)
         memory = ConstantMemory(_DATA, reserved)
     if threading.active_count() > 1:
         pytest.skip("other threads run")

@@ -10,12 +10,16 @@ import pytest
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.passes.relax.bind_params import BindParams
 from xdsl_tvm.runtime import early_work
+from xdsl_tvm.runtime.constant_memory import ReservedMemory, address_of
 from xdsl_tvm.runtime.early_constants import EarlyConstants
 from xdsl_tvm.runtime.early_work import EarlyWork
 from xdsl_tvm.runtime.load import load_module
 
 LARGE = np.arange(1 << 19, dtype="f4")
 """Two MiB."""
+
+_BITS = np.ones(1 << 20, dtype=bool)
+"""An attribute has them in another form."""
 
 
 @pytest.fixture(params=[1, 2])
@@ -50,32 +54,33 @@ def test_no_thread_is_left(processors: int) -> None:
 
 
 def test_large_arrays_become_constants(processors: int) -> None:
+    """Those that no thread has begun are made by this one."""
     params: dict[str | int, object] = {"w": LARGE, 0: LARGE[:9], "b": 3}
-    with EarlyWork() as work:
-        constants = EarlyConstants(params, work)
-        assert bool(constants) == (processors > 1)
-        last = work.begin(int)
-        if last is None:
-            assert constants.values() == params
-        else:
-            last.result()
-            assert constants.values() == {**params, "w": dense_of(LARGE)}
-
-
-def test_arrays_that_no_thread_has_begun_are_left_as_they_are(processors: int) -> None:
-    params: dict[str | int, object] = {"w": LARGE}
     with EarlyWork() as work:
         gate = threading.Event()
         work.begin(gate.wait)
-        assert EarlyConstants(params, work).values() == params
+        constants = EarlyConstants(params, work, ReservedMemory())
+        assert bool(constants) == (processors > 1)
+        assert constants.values() == {**params, "w": dense_of(LARGE)}
         gate.set()
+
+
+def test_elements_are_where_memory_has_places(processors: int) -> None:
+    arrays = [LARGE, LARGE.reshape(1024, 512).T, np.arange(1 << 20, dtype=">i2"), _BITS]
+    with EarlyWork() as work:
+        memory = ReservedMemory(work)
+        made = EarlyConstants(dict(enumerate(arrays * 3)), work, memory).values()
+    for array, attribute in zip(arrays * 3, made.values(), strict=True):
+        assert attribute == dense_of(array)
+        assert hash(attribute) == hash(dense_of(array))
+        assert (memory.holding(address_of(attribute.data.data)) is None) == (array is _BITS)
 
 
 def test_what_has_no_attribute_is_left_as_it_is(processors: int) -> None:
     """The error is that of whoever binds it."""
     params: dict[str | int, object] = {0: np.zeros(1 << 17, "c16")}
     with EarlyWork() as work:
-        constants = EarlyConstants(params, work)
+        constants = EarlyConstants(params, work, ReservedMemory())
         assert constants.values() == params
 
 
@@ -88,6 +93,6 @@ def test_early_constants_bind() -> None:
     }
     """)
     with EarlyWork() as work:
-        constants = EarlyConstants({"w": LARGE}, work)
+        constants = EarlyConstants({"w": LARGE}, work, ReservedMemory())
         bound = BindParams("main", {**constants.values()})(module)
     assert str(bound) == str(BindParams("main", {"w": LARGE})(module))
