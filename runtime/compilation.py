@@ -12,10 +12,10 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.array_bytes import elements_in
+from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra.module_text import ModuleText
-from xdsl_tvm.passes.infra.rare_collections import rare_collections
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime import llvm_jit, threads
 from xdsl_tvm.runtime.compile_options import CompileOptions

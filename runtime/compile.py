@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.runtime.compile_options import CompileOptions
 from xdsl_tvm.runtime.start import start_or_compile
 
@@ -113,10 +114,12 @@ def compile(
     )
 
     def whole(source: Source | ModuleText) -> Executable:
-        # Late: to import the compiler takes longer than the start from the cache.
-        from xdsl_tvm.runtime.compilation import compile_module
+        # Modules of Python are like IR to its collector.
+        with rare_collections():
+            # Late: to import the compiler takes longer than the start from the cache.
+            from xdsl_tvm.runtime.compilation import compile_module
 
-        return compile_module(source, options)
+            return compile_module(source, options)
 
     if not options.has_levels_alone:
         return whole(module)

@@ -27,7 +27,7 @@ _HUGE = 1 << 21
 _WORTH_A_REGION = 1 << 24
 """Bytes whose first use takes longer than a thread takes to start."""
 
-_AT_ONCE = 1 << 25
+_AT_ONCE = 1 << 23
 """Bytes that are used by one task, which is not stopped in the middle."""
 
 _LINE = 64

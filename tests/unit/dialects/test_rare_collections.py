@@ -9,9 +9,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects import rare_collections
 from xdsl_tvm.lowering import pipelines
 from xdsl_tvm.lowering.pipelines import run_pipeline
-from xdsl_tvm.passes.infra import CompilerPass, rare_collections
+from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.registry import new_context
 
 pytestmark = pytest.mark.usefixtures("small_heap")
