@@ -48,9 +48,7 @@ def element_places(sizes: Sequence[int]) -> list[memoryview | None]:
     return [None] * len(sizes) if memory is None else memory.places(sizes)
 
 
-def array_bytes(
-    array: np.ndarray[Any, Any], place: memoryview | None = None
-) -> bytes:
+def array_bytes(array: np.ndarray[Any, Any], place: memoryview | None = None) -> bytes:
     """The elements of an array in C order, as `array.tobytes()` returns them.
 
     `tobytes` goes element by element over arrays that are not contiguous, and holds the

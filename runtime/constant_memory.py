@@ -19,6 +19,7 @@ import numpy as np
 
 from xdsl_tvm.dialects.array_bytes import advise_huge_pages
 from xdsl_tvm.lowering.llvm_text.datum import Datum
+from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime.early_work import EarlyWork
 
 _HUGE = 1 << 21
@@ -201,7 +202,7 @@ class ConstantMemory:
         self._regions: list[_Region] = []
         others: list[Datum] = []
         for datum in data:
-            address = address_of(datum.data)
+            address = address_of(np.frombuffer(datum.data, np.uint8))
             region = reserved.holding(address)
             if region is None or address % datum.alignment:
                 others.append(datum)
@@ -220,11 +221,6 @@ class ConstantMemory:
         for datum in data:
             place = region.take(len(datum.data), datum.alignment)
             place[:] = datum.data
-            self.addresses[datum.name] = address_of(place)
+            self.addresses[datum.name] = address_of(np.frombuffer(place, np.uint8))
         self._regions.append(region)
         region.finish()
-
-
-def address_of(data: bytes | memoryview) -> int:
-    """Where bytes are."""
-    return int(np.frombuffer(data, np.uint8).ctypes.data)

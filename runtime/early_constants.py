@@ -58,7 +58,9 @@ class EarlyConstants:
             if not future.cancel():
                 del left[key]
         size = sum(array.nbytes for array, _ in left.values())
-        made = dict(zip(left, map_in_threads(_dense, list(left.values()), size), strict=True))
+        made = dict(
+            zip(left, map_in_threads(_dense, list(left.values()), size), strict=True)
+        )
         for key, future in self._begun.items():
             if key not in left:
                 made[key] = future.result()
