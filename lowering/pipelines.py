@@ -95,12 +95,13 @@ def tir_optimization(vector_bytes: int = 64, features: str = "") -> tuple[str, .
 
     Functions without a schedule get one, for a processor of these `features`, their
     blocks inlined; then the default pipeline up to MakePackedAPI: they are called by
-    their own signature.
+    their own signature. Reductions begin before their loops.
     """
     return (
         "tir-inline-blocks",
         f'tir-default-cpu-schedule{{vector_bytes={vector_bytes} features="{features}"}}',
         'tir-default-pipeline{target="llvm" until="MakePackedAPI"}',
+        "tir-hoist-first-iteration",
     )
 
 
