@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntElementsAttr,
     IntegerAttr,
+    IntegerType,
     ModuleOp,
     VectorType,
     i1,
@@ -28,7 +29,8 @@ LOOP_KEY = LoopAttr.name
 """Attribute of a loop that moves to the branch that closes the loop."""
 
 _SLT = IntegerAttr(2, i64)
-_NO_OVERFLOW = arith.IntegerOverflowAttr("none")
+_MAY_OVERFLOW = arith.IntegerOverflowAttr("none")
+_NO_OVERFLOW = arith.IntegerOverflowAttr([arith.IntegerOverflowFlag.NSW])
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,19 @@ class ConvertSCFToCF(CompilerPass):
           ^body:
             %n = arith.addi %i, %s : index
             cf.br ^head(%n, %y : index, f32)
+          ^end:
+        A loop of constant bounds that runs at least once, and whose variable does not
+        overflow, is tested at its end
+            %c0 = arith.constant 0 : index
+            %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %x) -> (f32) {
+              scf.yield %y : f32
+            }
+          →
+            cf.br ^body(%c0, %x : index, f32)
+          ^body(%i : index, %a : f32):
+            %n = arith.addi %i, %c1 overflow<nsw> : index
+            %c = arith.cmpi slt, %n, %c8 : index
+            cf.cond_br %c, ^body(%n, %y : index, f32), ^end
           ^end:
         scf.if, scf.while, scf.index_switch and scf.execute_region likewise;
         scf.parallel becomes a sequential nest in which the innermost loop combines the
@@ -211,11 +226,16 @@ def _less(source: Operation, lhs: SSAValue, rhs: SSAValue) -> Operation:
     )
 
 
-def _add(source: Operation, lhs: SSAValue, rhs: SSAValue) -> Operation:
+def _add(
+    source: Operation,
+    lhs: SSAValue,
+    rhs: SSAValue,
+    flags: arith.IntegerOverflowAttr,
+) -> Operation:
     return arith.AddiOp.create(
         operands=[lhs, rhs],
         result_types=[lhs.type],
-        properties={"overflowFlags": _NO_OVERFLOW},
+        properties={"overflowFlags": flags},
         location=source.location,
     )
 
@@ -236,8 +256,27 @@ def _replace_args(body: Block, values: Sequence[SSAValue], named: bool = True) -
         body.erase_arg(old)
 
 
+def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
+    """Whether a loop is known to run, and its variable not to overflow."""
+    bounds = [_constant(each) for each in (lower, upper, step)]
+    if None in bounds:
+        return False
+    first, end, by = (each for each in bounds if each is not None)
+    width = lower.type.bitwidth if isinstance(lower.type, IntegerType) else 64
+    return first < end and 0 < by and end - 1 + by < 1 << (width - 1)
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
 def _lower_for(sweep: _Flattener, op: Operation, block: Block) -> Block:
     lower, upper, step, *init = op.operands
+    if _runs(lower, upper, step):
+        return _lower_for_that_runs(sweep, op, block)
     body = op.regions[0].block
     terminator = _take_terminator(op, body, scf.YieldOp)
     head = sweep.new_block(block, [lower.type, *(value.type for value in init)])
@@ -251,10 +290,32 @@ def _lower_for(sweep: _Flattener, op: Operation, block: Block) -> Block:
     test = _less(op, head.args[0], upper)
     head.add_op(test)
     head.add_op(_cond_branch(op, test.results[0], (body, ()), (end, ())))
-    following = _add(op, head.args[0], step)
+    following = _add(op, head.args[0], step, _MAY_OVERFLOW)
     body.add_op(following)
     carried = _take_operands(terminator)
     latch = _branch(terminator, head, [following.results[0], *carried])
+    _keep_hints(op, latch)
+    body.add_op(latch)
+    return end
+
+
+def _lower_for_that_runs(sweep: _Flattener, op: Operation, block: Block) -> Block:
+    """A loop that is tested at its end, after which it has run."""
+    lower, upper, step, *init = op.operands
+    body = op.regions[0].block
+    terminator = _take_terminator(op, body, scf.YieldOp)
+    sweep.adopt(op.regions[0], block)
+    end = sweep.new_block(body)
+    carried = _take_operands(terminator)
+    for result, value in zip(op.results, carried, strict=True):
+        result.replace_all_uses_with(value)
+    block.add_op(_branch(op, body, [lower, *init]))
+    following = _add(op, body.args[0], step, _NO_OVERFLOW)
+    body.add_op(following)
+    test = _less(op, following.results[0], upper)
+    body.add_op(test)
+    again = (body, [following.results[0], *carried])
+    latch = _cond_branch(terminator, test.results[0], again, (end, ()))
     _keep_hints(op, latch)
     body.add_op(latch)
     return end
@@ -402,7 +463,7 @@ def _close_nest(
     current: Block = inner[0]
     values: list[SSAValue] = inner[1]
     for head, step in zip(reversed(heads), reversed(op.step), strict=True):
-        following = _add(op, head.args[0], step)
+        following = _add(op, head.args[0], step, _MAY_OVERFLOW)
         current.add_op(following)
         latch = _branch(op, head, [following.results[0], *values])
         if head is heads[-1]:

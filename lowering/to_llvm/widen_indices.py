@@ -1,4 +1,4 @@
-"""Sums and products that are places in memory, in the width of addresses."""
+"""Sums, products and loop variables that are places in memory, in the width of addresses."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects import arith
+from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -43,6 +44,13 @@ class WidenIndices(CompilerPass):
         overflow; from there on each of the addresses that unrolled loops differ in by a
         constant is widened by itself, and takes a register, where one and the constant
         would do.
+        The variable of an scf.for of i32 with a constant step is an index where an
+        arith.index_cast makes an index of it
+            scf.for %i = %lo to %hi step %c1 : i32 {
+              %p = arith.index_cast %i : i32 to index
+          →
+            scf.for %p = %lo_wide to %hi_wide step %c1_wide {
+        and what else uses it has it as an i32 by one arith.index_cast.
     Leaves alone: foreign operations; arithmetic that may overflow; vectors; other widths
     Errors: none
     Attributes: read: none; created: none; removed: none
@@ -53,7 +61,13 @@ class WidenIndices(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         wide: dict[SSAValue, SSAValue] = {}
-        casts = [each for each in all_ops(op) if isinstance(each, arith.IndexCastOp)]
+        casts: list[arith.IndexCastOp] = []
+        loops: list[scf.ForOp] = []
+        for each in all_ops(op):
+            if _is_cast(each):
+                casts.append(each)
+            elif _is_loop(each):
+                loops.append(each)
         for cast in casts:
             narrow = cast.input
             owner = narrow.owner
@@ -63,6 +77,47 @@ class WidenIndices(CompilerPass):
                 cast.detach()
                 cast.erase()
                 _erase_unused(owner)
+        for loop in loops:
+            _widen_loop(loop, wide)
+
+
+_is_cast = of_classes(arith.IndexCastOp)
+_is_loop = of_classes(scf.ForOp)
+
+
+def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
+    """Makes the variable of a loop an index if one is made of it."""
+    narrow = loop.body.block.args[0]
+    if narrow.type != i32 or not _is_positive(loop.step):
+        return
+    users = [use.operation for use in narrow.uses]
+    casts = [each for each in users if _is_cast(each) and each.result.type == _INDEX]
+    if not casts:
+        return
+    for position, bound in enumerate((loop.lb, loop.ub, loop.step)):
+        _widen(bound, wide)
+        loop.operands[position] = wide[bound]
+    body = loop.body.block
+    variable = body.insert_arg(_INDEX, 0, narrow.location)
+    variable.name_hint = narrow.name_hint
+    for cast in casts:
+        cast.result.replace_all_uses_with(variable)
+        cast.detach()
+        cast.erase()
+    if narrow.first_use is not None:
+        again = _after(variable).emit(arith.IndexCastOp, [variable], i32)
+        narrow.replace_all_uses_with(again)
+    body.erase_arg(narrow)
+
+
+def _is_positive(value: SSAValue) -> bool:
+    """Whether a value is a positive constant."""
+    owner = value.owner
+    return (
+        isinstance(owner, arith.ConstantOp)
+        and isinstance(owner.value, IntegerAttr)
+        and owner.value.value.data > 0
+    )
 
 
 def _is_exact(op: Operation | Block) -> TypeGuard[_Sum]:

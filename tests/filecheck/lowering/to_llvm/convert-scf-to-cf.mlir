@@ -161,3 +161,61 @@ func.func @foreign(%c : i1) {
 // CHECK-NEXT: scf.if [[V0]] {
 // CHECK-NEXT: "test.op"() : () -> ()
 // CHECK: func.return
+
+// A loop that runs is tested at its end; its results are what it yields last.
+
+func.func @runs(%x : f32, %c : i1) -> (f32, f32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c8 = arith.constant 8 : i32
+  %r, %s = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %x, %b = %x) -> (f32, f32) : i32 {
+    %y = scf.if %c -> (f32) {
+      scf.yield %a : f32
+    } else {
+      %z = arith.addf %a, %x : f32
+      scf.yield %z : f32
+    }
+    scf.yield %y, %a : f32, f32
+  } {tvm_llvm.loop = #tvm_llvm.loop<{unroll.disable}>}
+  func.return %r, %s : f32, f32
+}
+
+// CHECK: func.func @runs([[X:%.*]]: f32, [[C:%.*]]: i1) -> (f32, f32) {
+// CHECK-NEXT: [[C0:%.*]] = arith.constant 0
+// CHECK-NEXT: [[C1:%.*]] = arith.constant 1
+// CHECK-NEXT: [[C8:%.*]] = arith.constant 8
+// CHECK-NEXT: cf.br ^[[BODY:bb[0-9]+]]([[C0]], [[X]], [[X]] : i32, f32, f32)
+// CHECK-NEXT: ^[[BODY]]([[I:%.*]]: i32, [[A:%.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: cf.cond_br [[C]], ^[[THEN:bb[0-9]+]], ^[[ELSE:bb[0-9]+]]
+// CHECK-NEXT: ^[[THEN]]:
+// CHECK-NEXT: cf.br ^[[JOIN:bb[0-9]+]]([[A]] : f32)
+// CHECK-NEXT: ^[[ELSE]]:
+// CHECK-NEXT: [[Z:%.*]] = arith.addf [[A]], [[X]]
+// CHECK-NEXT: cf.br ^[[JOIN]]([[Z]] : f32)
+// CHECK-NEXT: ^[[JOIN]]([[Y:%.*]]: f32):
+// CHECK-NEXT: [[N:%.*]] = arith.addi [[I]], [[C1]] overflow<nsw> : i32
+// CHECK-NEXT: [[AGAIN:%.*]] = arith.cmpi slt, [[N]], [[C8]] : i32
+// CHECK-NEXT: cf.cond_br [[AGAIN]], ^[[BODY]]([[N]], [[Y]], [[A]] : i32, f32, f32), ^[[END:bb[0-9]+]] {tvm_llvm.loop = #tvm_llvm.loop<{unroll.disable}>}
+// CHECK-NEXT: ^[[END]]:
+// CHECK-NEXT: func.return [[Y]], [[A]]
+
+// One that does not run, and one whose variable may overflow, are tested at their head.
+
+func.func @may_not_run() {
+  %c0 = arith.constant 0 : i8
+  %c1 = arith.constant 1 : i8
+  %c2 = arith.constant 2 : i8
+  %c127 = arith.constant 127 : i8
+  scf.for %i = %c1 to %c0 step %c1 : i8 {
+    "test.op"() : () -> ()
+  }
+  scf.for %i = %c0 to %c127 step %c2 : i8 {
+    "test.op"() : () -> ()
+  }
+  func.return
+}
+
+// CHECK: func.func @may_not_run
+// CHECK-COUNT-2: "test.op"() : () -> ()
+// CHECK-NEXT: arith.addi
+// CHECK-NEXT: cf.br

@@ -88,3 +88,27 @@ func.func @other(%i : i32, %k : i8, %p : index) -> (index, index, i32) {
 // CHECK-NEXT:    %{{.*}} = arith.index_cast %{{.*}} : i8 to index
 // CHECK-NEXT:    %{{.*}} = arith.index_cast %{{.*}} : index to i32
 // CHECK-NEXT:    func.return
+
+// The variable of a loop is an index where one is made of it; other uses have an i32.
+
+func.func @loop(%n : i32, %x : i32) {
+  %c0 = arith.constant 0 : i32
+  %c2 = arith.constant 2 : i32
+  %r = scf.for %i = %c0 to %n step %c2 iter_args(%a = %x) -> (i32) : i32 {
+    %p = arith.index_cast %i : i32 to index
+    "test.op"(%p, %i) : (index, i32) -> ()
+    scf.yield %a : i32
+  }
+  scf.for %i = %c0 to %n step %c2 : i32 {
+    "test.op"(%i) : (i32) -> ()
+  }
+  func.return
+}
+
+// CHECK-LABEL: func.func @loop(
+// CHECK:         %[[NW:.*]] = arith.index_cast %{{.*}} : i32 to index
+// CHECK:         scf.for %[[I:.*]] = %{{.*}} to %[[NW]] step %{{.*}} iter_args(%{{.*}} = %{{.*}}) -> (i32) {
+// CHECK-NEXT:      %[[NARROW:.*]] = arith.index_cast %[[I]] : index to i32
+// CHECK-NEXT:      "test.op"(%[[I]], %[[NARROW]])
+// CHECK:         scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %{{.*}} : i32 {
+// CHECK-NEXT:      "test.op"(%[[J]])
