@@ -109,7 +109,9 @@ class NativePool(Pool):
 def _code_of_pool(kind: str) -> tuple[str, bytes]:
     """The LLVM IR of a pool that is native code, and its object file."""
     text = thread_pool_ir(host_system(), kind, linked=False)
-    return text, llvm_jit.object_file(text)
+    # Threads wait for each other more than they compute: a loop takes as long with the
+    # code of a higher level, which takes ten times as long to compile.
+    return text, llvm_jit.object_file(text, opt_level=0)
 
 
 def _c_functions(text: str) -> dict[str, int]:
