@@ -6,7 +6,6 @@ use. Compiled host code calls the driver by the addresses of its functions.
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 from collections.abc import Mapping
 from functools import cache
@@ -193,7 +192,12 @@ class CudaDriver:
 
     def error_name(self, status: int) -> str:
         """The driver's name of a status, or its number."""
-        found, text = self._driver.cuGetErrorName(self._driver.CUresult(status))
+        try:
+            result = self._driver.CUresult(status)
+        except ValueError:
+            # The driver is newer than the bindings.
+            return str(status)
+        found, text = self._driver.cuGetErrorName(result)
         return str(status) if int(found) != 0 else text.decode()
 
     def functions(self) -> Mapping[str, int]:
@@ -231,18 +235,20 @@ class CudaDriver:
     def load(self, ptx: str) -> int:
         """Compile PTX; what the compiler says is in the error."""
         self.activate()
-        log = ctypes.create_string_buffer(_LOG_BYTES)
+        # The bindings take the address of bytes, and no number, for a buffer.
+        log = bytearray(_LOG_BYTES)
         option = self._driver.CUjit_option
         options = [
             option.CU_JIT_ERROR_LOG_BUFFER,
             option.CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
         ]
-        values = [ctypes.addressof(log), _LOG_BYTES]
+        values = [log, _LOG_BYTES]
         code = ptx.encode() + b"\0"
         try:
             found = self._call("cuModuleLoadDataEx", code, 2, options, values)
         except RuntimeError as error:
-            details = _one_line(log.value.decode(errors="replace"))
+            text = log.partition(b"\0")[0].decode(errors="replace")
+            details = _one_line(text)
             raise RuntimeError(f"{error} {details}".rstrip()) from None
         return int(found)
 

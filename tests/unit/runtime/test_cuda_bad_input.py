@@ -6,7 +6,6 @@ that report errors.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import sys
 from collections.abc import Callable
@@ -119,9 +118,9 @@ def test_an_old_driver(use: Any) -> None:
 def test_ptx_that_the_driver_refuses(use: Any) -> None:
     """What its compiler says is in the error, as for too much static shared memory."""
 
-    def load(code: bytes, count: int, options: list[int], values: list[int]) -> Any:
+    def load(code: bytes, count: int, options: list[int], values: list[Any]) -> Any:
         text = b"ptxas error: Entry function 'k' uses\ntoo much shared data"
-        ctypes.memmove(values[0], text + b"\0", len(text) + 1)
+        values[0][: len(text)] = text
         return (218,)
 
     driver = use(cuModuleLoadDataEx=load)
