@@ -80,5 +80,6 @@ def test_errors() -> None:
         "CUDA_ERROR_OUT_OF_MEMORY 98765",
         "MemoryError out of memory: cuMemAllocAsync on the GPU",
         "None",
-        "RuntimeError the NVIDIA driver is for CUDA 11.8; install one for CUDA 12 or later",
+        "RuntimeError the NVIDIA driver is for CUDA 11.8; install one for CUDA 12 "
+        "or later",
     ]
