@@ -241,7 +241,7 @@ def _math() -> list[Intrinsic]:
     whole = "Integers stay as they are."
     row("floor ceil trunc", "(x:number) -> =x", _P, by, whole, vec=True)
     row("round", "(x:number) -> =x", _P, by, f"Ties away from zero. {whole}", vec=True)
-    row("nearbyint", "(x:number) -> =x", _P, by, f"Ties to even. {whole}")
+    row("nearbyint", "(x:number) -> =x", _P, by, f"Ties to even. {whole}", vec=True)
     row("fabs", "(x:float) -> =x", _P, by, "`T.abs` of a float.", vec=True)
     row("pow", "(a:float b:=a) -> =a", _P, by, vec=True)
     row("fmod", "(a:float b:=a) -> =a", _P, by, "TVM registers one operand.")

@@ -42,7 +42,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed, match_windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_loops import schedule_windowed
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
-from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
+from xdsl_tvm.passes.tir._schedule.contraction import (
+    Contraction,
+    with_last_map,
+    with_map,
+)
 from xdsl_tvm.passes.tir._schedule.maps import is_map
 from xdsl_tvm.passes.tir._schedule.reduction import match_reduction
 from xdsl_tvm.passes.tir._schedule.rows import shared_rows
@@ -236,7 +240,7 @@ def _joined(group: list[Nest], nest: Nest, machine: Machine) -> list[Nest]:
         _schedule_group(group, machine)
         group = []
     if len(group) == 1 and (found := _contraction(group[0], machine)) is not None:
-        if with_map(found, nest) is not None:
+        if _finished(found, nest) is not None:
             return [*group, nest]
         _schedule_group(group, machine)
         group = []
@@ -355,7 +359,18 @@ def _with_map(group: list[Nest], machine: Machine) -> Contraction | None:
     """The contraction that a group is, with the map after it."""
     if len(group) != 2 or (found := _contraction(group[0], machine)) is None:
         return None
-    return with_map(found, group[1])
+    return _finished(found, group[1])
+
+
+def _finished(found: Contraction, nest: Nest) -> Contraction | None:
+    """The contraction with a map after it that is done on each tile.
+
+    Those of images in blocks keep their results where they are.
+    """
+    finished = with_map(found, nest)
+    if finished is None and not isinstance(found, Windowed):
+        return with_last_map(found, nest)
+    return finished
 
 
 def _write(

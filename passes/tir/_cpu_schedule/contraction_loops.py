@@ -344,10 +344,19 @@ class ContractionLoops(ContractionSizes):
             start = smart.add(part.term, first)
             self._begin(tile, sums, edge, start)
             self._add_terms(tile, sums, first, length)
-            self._end(tile, sums, edge)
-            if self.found.epilogue is not None:
-                with code.when(smart.eq(smart.add(start, length), self.steps)):
-                    self._finish(tile, self.found.epilogue)
+            epilogue = self.found.epilogue
+            is_last = smart.eq(smart.add(start, length), self.steps)
+            if epilogue is None or self.found.keeps_results:
+                self._end(tile, sums, edge)
+                if epilogue is not None:
+                    with code.when(is_last):
+                        self._finish(tile, epilogue)
+                return
+            if smart.literal(is_last) != 1:
+                with code.otherwise(is_last):
+                    self._end(tile, sums, edge)
+            with code.when(is_last):
+                self._make_others(tile, epilogue, sums, edge)
 
     def _begin(
         self, tile: Tile, sums: SSAValue, edge: SSAValue | None, start: Expr
@@ -532,29 +541,59 @@ class ContractionLoops(ContractionSizes):
                 code.load(source, r, c), *self._result(tile, r, c)
             )
 
+        self._each_sum(tile, sums, edge, store)
+
+    def _make_others(
+        self, tile: Tile, epilogue: Nest, sums: SSAValue, edge: SSAValue | None
+    ) -> None:
+        """Store what is made of the sums, and not these."""
+        buffer = self.found.reduction.result.buffer
+
+        def write(source: SSAValue) -> Callable[[Expr, Expr], None]:
+            return lambda r, c: epilogue.write_body(
+                self.code,
+                self._place(tile, epilogue, r, c),
+                redirected={buffer: (source, (r, c))},
+            )
+
+        self._each_sum(tile, sums, edge, write)
+
+    def _each_sum(
+        self,
+        tile: Tile,
+        sums: SSAValue,
+        edge: SSAValue | None,
+        write: Callable[[SSAValue], Callable[[Expr, Expr], None]],
+    ) -> None:
+        """All elements of a tile that the result has, by what `write` makes of the buffer
+        that they are in: those of a tile at the edge are in memory."""
+        code = self.code
         with code.when(tile.whole):
-            self._each_vector(store(sums))
+            self._each_vector(write(sums))
         if edge is not None:
             with code.otherwise(tile.whole):
                 self._each_vector(
                     lambda r, c: code.store(code.load(sums, r, c), edge, r, c)
                 )
-                self._each_stored(tile, store(edge))
+                self._each_stored(tile, write(edge))
 
     def _finish(self, tile: Tile, epilogue: Nest) -> None:
         """What is done on the results of a tile."""
         code = self.code
 
         def write(r: Expr, c: Expr) -> None:
-            _, *indices = self._result(tile, r, c)
-            place = zip(epilogue.axes, indices, strict=True)
-            epilogue.write_instance(code, {axis.variable: i for axis, i in place})
+            epilogue.write_instance(code, self._place(tile, epilogue, r, c))
 
         with code.when(tile.whole):
             self._each_vector(write)
         if smart.literal(tile.whole) != 1:
             with code.otherwise(tile.whole):
                 self._each_stored(tile, write)
+
+    def _place(self, tile: Tile, epilogue: Nest, r: Expr, c: Expr) -> Point:
+        """The point of an epilogue for an element of a tile."""
+        _, *indices = self._result(tile, r, c)
+        return points(epilogue.axes, indices)
 
     def _result(self, tile: Tile, r: Expr, c: Expr) -> list[Any]:
         """The buffer and the indices of an element of the result."""

@@ -8,6 +8,7 @@ axes along which `C` is in memory.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -31,7 +32,8 @@ class Contraction:
     rows: tuple[Axis, ...]
     columns: tuple[Axis, ...]
     epilogue: Nest | None = None
-    """A map that works on the results where they are, and is done tile by tile."""
+    """A map that works on the results where they are, or makes others of them, and is
+    done tile by tile."""
     padding: Padding | None = None
     """What an operand is loaded from, and is not to be filled before."""
     pads_a: bool = True
@@ -44,6 +46,13 @@ class Contraction:
     @property
     def terms(self) -> tuple[Axis, ...]:
         return self.nest.carried
+
+    @property
+    def keeps_results(self) -> bool:
+        """Whether the results are stored: not those of which a map makes others."""
+        return (
+            self.epilogue is None or self.reduction.result.buffer in self.epilogue.written
+        )
 
 
 def match_contraction(found: Reduction) -> Contraction | None:
@@ -99,11 +108,41 @@ def with_map(found: Contraction, nest: Nest) -> Contraction | None:
         return None
     if nest.written != frozenset({result.buffer}):
         return None
+    return _with_map_at(found, nest, [result.buffer])
+
+
+def with_last_map(found: Contraction, nest: Nest) -> Contraction | None:
+    """The contraction with a map that makes other elements, as narrow ones, of its
+    results, which nobody else needs; None for another kind of map.
+
+    Results are in an allocated buffer then, and need not be in memory.
+    """
+    buffer = found.reduction.result.buffer
+    if found.epilogue is not None or not is_map(nest) or is_lazy(nest):
+        return None
+    if not isinstance(tir.buffer_definition(buffer), tir.AllocBufferOp):
+        return None
+    blocks = found.nest.block, nest.block
+    if not all(any(b.is_ancestor(use.operation) for b in blocks) for use in buffer.uses):
+        return None
+    others = nest.written
+    if len(others) != 1 or others & {access.buffer for access in found.nest.accesses}:
+        return None
+    return _with_map_at(found, nest, [buffer, *others])
+
+
+def _with_map_at(
+    found: Contraction, nest: Nest, buffers: Sequence[SSAValue]
+) -> Contraction | None:
+    """The contraction with a map whose accesses of these buffers, the results' before
+    others, are at the element for each point, and one of them is a store."""
     axes = tuple(Value(axis.variable) for axis in nest.axes)
-    own = [access for access in nest.accesses if access.buffer is result.buffer]
+    own = [access for access in nest.accesses if access.buffer in buffers]
     if any(access.indices != axes for access in own):
         return None
-    if sum(access.writes for access in own) != 1 or not _covers(result.buffer, nest):
+    if sum(access.writes for access in own) != 1:
+        return None
+    if not all(_covers(buffer, nest) for buffer in buffers):
         return None
     if not all(_is_at_hand(found, nest, access) for access in nest.accesses):
         return None
