@@ -26,7 +26,7 @@ SAMPLE = DispatchSampling("cuda", threads=4, tile=8)
 MANY = "XDSL_TVM_FUZZ" in os.environ
 LENGTHS = (1, 2, 5, 8, 33)
 SPECIAL = (0.0, -0.0, 1.0, 1.0, 2.0, -3.0, np.nan, np.inf, -np.inf, -1.0)
-NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i64": "i8", "u8": "u1"}
+NUMPY = {"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i64": "i8", "ui8": "u1"}
 REST = np.zeros((3, 2), np.float32)
 """What a `case` takes to define symbols."""
 
@@ -35,7 +35,7 @@ def numbers(dtype: str, shape: tuple[int, ...]) -> Any:
     """Numbers some of which are equal, with infinities and NaNs where there are some."""
     rng = np.random.default_rng(shape[-1])
     if not dtype.startswith("f"):
-        return rng.integers(0 if dtype == "u8" else -3, 4, shape).astype(NUMPY[dtype])
+        return rng.integers(0 if dtype == "ui8" else -3, 4, shape).astype(NUMPY[dtype])
     return rng.choice(np.array(SPECIAL, NUMPY[dtype]), shape)
 
 
