@@ -11,6 +11,7 @@ from typing import Any
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
@@ -585,7 +586,12 @@ class ContractionLoops(ContractionSizes):
             epilogue.write_instance(code, self._place(tile, epilogue, r, c))
 
         with code.when(tile.whole):
-            self._each_vector(write)
+            if _is_long(epilogue):
+                # Copies for all rows would take LLVM longer than all else.
+                with code.loop("r", self.number(self.height)) as row:
+                    self._vectors_of_row(lambda column: write(row, column))
+            else:
+                self._each_vector(write)
         if smart.literal(tile.whole) != 1:
             with code.otherwise(tile.whole):
                 self._each_stored(tile, write)
@@ -640,6 +646,21 @@ class ContractionLoops(ContractionSizes):
             code.loop("c", width) as c,
         ):
             write(r, c)
+
+
+_LONG = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cos cosh erf exp exp10 exp2 log log10 log1p "
+    "log2 pow sigmoid sin sinh tan tanh".split()
+)
+"""Builtins that become polynomials of many operations."""
+
+
+def _is_long(epilogue: Nest) -> bool:
+    """Whether what is done on a result takes far longer than to load and store it."""
+    return any(
+        isinstance(op, tir.CallOp) and op.callee.data in _LONG
+        for op in all_ops(epilogue.block)
+    )
 
 
 def _extent(tree: Expr) -> int | Expr:
