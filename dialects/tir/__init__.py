@@ -6,6 +6,7 @@ their class names, so that `from xdsl_tvm.dialects import tir` gives `tir.ForOp`
 
 from xdsl.ir import Dialect
 
+from xdsl_tvm.dialects.quick_accessors import quicken_accessors
 from xdsl_tvm.dialects.tir.accesses import (
     AddressOfOp,
     DataOp,
@@ -273,6 +274,7 @@ TIR = Dialect(
     ],
     [TIRConstants()],
 )
+quicken_accessors(TIR.operations)
 
 __all__ = [
     "ASSERT_MESSAGE",

@@ -1,0 +1,108 @@
+"""Named operands, results and regions of operations, found in less time.
+
+xDSL finds an operand of an operation with several variadic ones by unpacking the bytes of
+`operandSegmentSizes` each time. Passes ask for operands more often than for anything
+else: here what the bytes say is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
+from xdsl.ir import Operation, Region, SSAValue
+from xdsl.irdl.operations import (
+    BeforeVariadicSingleAccessor,
+    OptionalAttrAccessor,
+    SingleAttrAccessor,
+    VariadicAttrAccessor,
+    VarIRConstruct,
+)
+
+_SEGMENTS = "operandSegmentSizes"
+_Part: TypeAlias = SSAValue | Region | Sequence[SSAValue] | None
+_Getter: TypeAlias = Callable[[Operation], _Part]
+
+_known: dict[bytes, tuple[int, ...]] = {}
+"""Where segments begin, and the last one ends, by the bytes of their sizes."""
+_MOST = 4096
+
+
+def quicken_accessors(kinds: Iterable[type[Operation]]) -> None:
+    """Makes the names of operands, results and regions of these classes quick.
+
+    They mean what they meant. Where a class declares variadic results or regions, or
+    variadic operands all of one size, those are left as they are.
+    """
+    for kind in kinds:
+        for name, accessor in list(vars(kind).items()):
+            getter = _getter(accessor) if type(accessor) in _ACCESSORS else None
+            if getter is not None:
+                setattr(kind, name, property(getter))
+
+
+_ACCESSORS = frozenset(
+    {
+        BeforeVariadicSingleAccessor,
+        OptionalAttrAccessor,
+        SingleAttrAccessor,
+        VariadicAttrAccessor,
+    }
+)
+
+
+def _getter(accessor: object) -> _Getter | None:
+    """The quick form of an accessor; None where there is none."""
+    match accessor:
+        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
+            return lambda op: op.operands[index]
+        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
+            return lambda op: op.results[index]
+        case BeforeVariadicSingleAccessor(construct=VarIRConstruct.REGION, idx=index):
+            return lambda op: op.regions[index]
+        case SingleAttrAccessor() | VariadicAttrAccessor() | OptionalAttrAccessor():
+            option = accessor.option
+            if accessor.construct is not VarIRConstruct.OPERAND or not option.as_property:
+                return None
+            return _of_segment(accessor, accessor.idx)
+        case _:
+            return None
+
+
+def _of_segment(
+    accessor: SingleAttrAccessor | VariadicAttrAccessor | OptionalAttrAccessor,
+    index: int,
+) -> _Getter:
+    def variadic(op: Operation) -> Sequence[SSAValue]:
+        starts = _starts(op)
+        return op.operands[starts[index] : starts[index + 1]]
+
+    def single(op: Operation) -> SSAValue:
+        return op.operands[_starts(op)[index]]
+
+    def optional(op: Operation) -> SSAValue | None:
+        starts = _starts(op)
+        start = starts[index]
+        return None if start == starts[index + 1] else op.operands[start]
+
+    match accessor:
+        case VariadicAttrAccessor():
+            return variadic
+        case SingleAttrAccessor():
+            return single
+        case OptionalAttrAccessor():
+            return optional
+
+
+def _starts(op: Operation) -> tuple[int, ...]:
+    """Where the segments of the operands of an op begin, and the last one ends."""
+    sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
+    data = sizes.data.data
+    starts = _known.get(data)
+    if starts is None:
+        if len(_known) >= _MOST:
+            _known.clear()
+        starts = _known[data] = tuple(accumulate(sizes.get_values(), initial=0))
+    return starts
