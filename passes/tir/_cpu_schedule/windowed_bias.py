@@ -60,7 +60,3 @@ class Bias:
     def value(self, code: LoopCode, place: Point) -> Expr:
         """The bias at a point of the epilogue."""
         return self.epilogue.value_at(code, self.bias, place)
-
-    def write_rest(self, code: LoopCode, place: Point) -> None:
-        """The epilogue at a point, without the sum."""
-        self.epilogue.write_body(code, place, instead={self.sum: self.load})

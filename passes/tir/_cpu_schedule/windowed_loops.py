@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import groupby, pairwise
 from math import prod
 
@@ -29,6 +29,7 @@ from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs, ramp
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     ForEach,
     Later,
@@ -53,9 +54,9 @@ _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
 """That LLVM leaves a loop as it is. In one block of the terms of several columns of the
 window, it would load what neighbours share once, keep it, and spill the sums."""
 _STEPS = 4
-_UNROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(_STEPS, i32)}
-"""The same for a loop over channels, which share nothing. As LLVM loads what all steps
-read of the weight first, it is for tiles that leave registers for that."""
+_FEW_STEPS = 2
+"""Steps of an unrolled loop over channels, which share nothing; the fewer ones are for
+tiles that leave no registers for what LLVM reads of the weight of all steps first."""
 
 
 def schedule_windowed(
@@ -227,16 +228,30 @@ class _Convolution(TileCode):
     def _write_results(
         self, for_each: ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
-        pairs, every = self.pairs, (0, for_each.tile.size)
-        if pairs is None:
-            for_each.vector(
-                every, lambda r, u, v, at: self.store_result(result(r, u, v), at)
-            )
-        else:
-            for_each.columns_of_pairs(pairs, result)
-        epilogue = self.found.epilogue
-        if epilogue is not None:
-            for_each.vector(every, lambda r, u, v, at: self._finish(epilogue, at))
+        """Store the results of all columns, which the epilogue is done on before."""
+        if self.pairs is not None:
+            totals = self._totals(for_each, self.pairs, result)
+            result = partial(self.code.load, totals)
+        for_each.vector(
+            (0, for_each.tile.size),
+            lambda r, u, v, at: self._finish(result(r, u, v), at),
+        )
+
+    def _totals(
+        self,
+        for_each: ForEach,
+        pairs: Pairs,
+        sums: Callable[[Expr, Expr, Expr], Expr],
+    ) -> SSAValue:
+        """The results of all columns, from sums of pairs."""
+        code, lanes = self.code, self.lane.size or 1
+        shape = [for_each.tile.size, self.vectors, lanes]
+        totals = code.alloc("totals", shape, self.dtype, "local")
+        half = ramp(self.number(0), lanes)
+        for_each.columns_of_pairs(
+            pairs, sums, lambda r, u, total: code.store(total, totals, r, u, half)
+        )
+        return totals
 
     # ---- a small image ----
 
@@ -381,12 +396,13 @@ class _Convolution(TileCode):
     def _unrolling(self, axis: Axis, sums: int, *, is_last: bool) -> dict[str, Attribute]:
         """How often LLVM is to unroll the loop over the terms of an axis."""
         size = axis.size or 0
-        if self.found.window is None or not is_last:
+        if not is_last:
             return _ROLLED
-        if size < _STEPS:
-            return {"unroll_count": IntegerAttr(size, i32)}
-        held = sums + _STEPS * self.vectors
-        return _UNROLLED if size % _STEPS == 0 and held <= self.most else _ROLLED
+        if self.found.window is not None and size < _STEPS:
+            return _unrolled(size)
+        fits = sums + _STEPS * self.vectors <= self.most
+        steps = _STEPS if fits else _FEW_STEPS
+        return _ROLLED if size % steps else _unrolled(steps)
 
     def _add_terms(
         self, for_each: ForEach, terms: Point, columns: tuple[int, int]
@@ -477,12 +493,25 @@ class _Convolution(TileCode):
         given = [smart.const(hint, i32) for hint in hints]
         code.call("prefetch", [Value(address.result), *given], i32)
 
-    def _finish(self, epilogue: Nest, at: Point) -> None:
-        place = self._place(epilogue, at)
-        if self.bias is None:
-            epilogue.write_instance(self.code, place)
-        else:
-            self.bias.write_rest(self.code, place)
+    def _finish(self, value: Expr, at: Point) -> None:
+        """Store the result at a point.
+
+        The epilogue reads it from a register: LLVM does not always find that what it
+        would load is what has been stored.
+        """
+        epilogue, code = self.found.epilogue, self.code
+        if epilogue is None:
+            self.store_result(value, at)
+            return
+        buffer, total = self.found.reduction.result.buffer, code.value(value)
+        instead: dict[SSAValue, SSAValue] = {
+            access.op.results[0]: total
+            for access in epilogue.accesses
+            if access.buffer is buffer and not access.writes
+        }
+        if self.bias is not None:
+            instead[self.bias.sum] = total
+        epilogue.write_body(code, self._place(epilogue, at), instead=instead)
 
     def _place(self, epilogue: Nest, at: Point) -> Point:
         """The point of the epilogue for the result at a point."""
@@ -490,6 +519,10 @@ class _Convolution(TileCode):
         indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
         axes = zip(epilogue.axes, indices, strict=True)
         return {axis.variable: index for axis, index in axes}
+
+
+def _unrolled(steps: int) -> dict[str, Attribute]:
+    return {"unroll_count": IntegerAttr(steps, i32)}
 
 
 def _runs(

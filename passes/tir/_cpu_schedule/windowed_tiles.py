@@ -127,13 +127,15 @@ class ForEach:
             write(r, u, v, at)
 
     def columns_of_pairs(
-        self, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
+        self,
+        pairs: Pairs,
+        sums: Callable[[Expr, Expr, Expr], Expr],
+        write: Callable[[Expr, Expr, Expr], None],
     ) -> None:
-        """Store the results of all columns, two at a time, from sums of pairs."""
+        """Write for all columns, two at a time, from sums of pairs: column and vector,
+        and the results."""
         whole, size = self.convolution, self.tile.size
         lanes = smart.ramp(whole.number(0), pairs.lanes)
-        zero = smart.const(0, whole.lane.variable.type)
-        half = smart.ramp(zero, whole.lane.size or 1)
         for low, count in ((0, size // 2), (size - 1, size % 2)):
             with self._places((0, count)) as (r, u):
                 first = smart.add(whole.number(low), smart.mul(r, whole.number(2)))
@@ -144,8 +146,7 @@ class ForEach:
                     whole.code, [sums(each, u, lanes) for each in (first, last)]
                 )
                 for column, total in zip((first, last), found, strict=True):
-                    at = {**self.batch(u), **self._element(column)}
-                    whole.store_result(total, {**at, whole.lane.variable: half})
+                    write(column, u, total)
 
     @contextmanager
     def _places(self, columns: tuple[int, int]) -> Generator[tuple[Expr, Expr]]:

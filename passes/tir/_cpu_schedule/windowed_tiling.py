@@ -133,11 +133,7 @@ class Tiling:
     @cached_property
     def width(self) -> int:
         """Columns of a tile: that which leaves the fewest tiles, and these equal."""
-        import os
-
         most = min(self.most // self.vectors, _WIDEST)
-        if os.environ.get("XW"):
-            most = int(os.environ["XW"])
         return -(-self.length // -(-self.length // most))
 
     @cached_property
@@ -211,7 +207,7 @@ class Tiling:
     @cached_property
     def bias(self) -> Bias | None:
         """What sums begin with, where they may be computed in another order."""
-        if not self.machine.reassociate or self.keeps_loops:
+        if not self.machine.reassociate or self.pairs is not None:
             return None
         return Bias.of(self.found)
 
