@@ -30,6 +30,10 @@ from xdsl_tvm.passes.tir._cpu_schedule.options import (
 )
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import schedule_reduction
 from xdsl_tvm.passes.tir._cpu_schedule.row_fetching import RowFetches, row_fetches
+from xdsl_tvm.passes.tir._cpu_schedule.skinny_bytes import (
+    is_few_rows_of_bytes,
+    schedule_few_rows_of_bytes,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
     match_few_rows,
     schedule_few_rows,
@@ -408,7 +412,9 @@ def _write(
         return True
     few = match_few_rows(reduction, point, machine)
     contraction = None if point else match_large_contraction(reduction, machine)
-    if few is not None:
+    if few is not None and is_few_rows_of_bytes(few, machine):
+        schedule_few_rows_of_bytes(code, few, point, machine, parallel=parallel)
+    elif few is not None:
         schedule_few_rows(code, few, point, machine, parallel=parallel)
     elif contraction is not None:
         schedule_contraction(code, contraction, machine, parallel=parallel)

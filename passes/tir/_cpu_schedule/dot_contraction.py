@@ -6,11 +6,8 @@ four terms of a column next to each other, unless relax-pack-weights has stored 
 step multiplies a quad of a row, in all lanes, and a vector of columns. Missing terms of
 the last quad are zero in both, but that of panels there may be anything.
 
-Where both operands are signed, or both are unsigned, the highest bit of the bytes of `a`
-is turned over as they are copied, which makes them the other kind, 128 more or less. What
-that adds to a column does not depend on the row: it is what a row of such zeros gives,
-which is computed once for each panel and taken away from the sums of each tile. Sums are
-modulo 2^32 in any case, so results are exact.
+What is taken away from the sums of a column where the signs of operands are alike
+(`byte_dots.py`) is computed once for each panel.
 """
 
 from __future__ import annotations
@@ -19,21 +16,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerType, Signedness, i8, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i32
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import (
-    Broadcast,
-    Call,
     Expr,
     Sub,
     Value,
     view,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, ByteDot
+from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT
 from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
+from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import ByteDots
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
     ContractionLoops,
     Part,
@@ -46,10 +42,8 @@ from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy
 
-_BITS = 8
 _MOST_VECTORS = 4
 _RANK_OF_PANELS = 3
-_UI8 = IntegerType(_BITS, Signedness.UNSIGNED)
 
 
 def is_dot_contraction(found: Contraction, machine: Machine) -> bool:
@@ -111,37 +105,8 @@ class DotContraction(ContractionLoops):
     """Writes such a product. What is called terms elsewhere are quads of terms here."""
 
     @cached_property
-    def _dot(self) -> ByteDot:
-        dot = self.machine.byte_dot
-        assert dot is not None, "asked before"
-        return dot
-
-    @cached_property
-    def _bytes_of_a(self) -> SSAValue:
-        load = byte_load(self.found.a)
-        assert load is not None, "asked before"
-        return load.result
-
-    @cached_property
-    def _bytes_of_b(self) -> SSAValue:
-        load = byte_load(self.found.b)
-        assert load is not None, "asked before"
-        return load.result
-
-    @cached_property
-    def _type_of_b(self) -> Attribute:
-        """The type of the bytes of columns, which stay as they are."""
-        return _UI8 if tir.is_uint(self._bytes_of_b.type) else i8
-
-    @cached_property
-    def _type_of_a(self) -> Attribute:
-        """The type of the copied bytes of rows: the other one."""
-        return i8 if self._type_of_b == _UI8 else _UI8
-
-    @cached_property
-    def _flips(self) -> bool:
-        """Whether rows have the type of columns, and are copied as the other one."""
-        return tir.is_uint(self._bytes_of_a.type) == tir.is_uint(self._bytes_of_b.type)
+    def dots(self) -> ByteDots:
+        return ByteDots(self.code, self.machine, self.found.a, self.found.b)
 
     @cached_property
     def _single_terms(self) -> Expr:
@@ -186,33 +151,17 @@ class DotContraction(ContractionLoops):
     def _alloc_rows(self, tiles: Expr) -> SSAValue:
         count, quads = self._shape_of_rows(tiles)
         size = BYTES_OF_DOT * quads if isinstance(quads, int) else _four(quads)
-        return self.code.alloc("rows", [count, size], self._type_of_a, "global")
+        return self.code.alloc("rows", [count, size], self.dots.type_of_a, "global")
 
     def _alloc_columns(self) -> SSAValue:
         shape = [self._terms_of_part, BYTES_OF_DOT * self.width]
-        return self.code.alloc("columns", shape, self._type_of_b, "global")
+        return self.code.alloc("columns", shape, self.dots.type_of_b, "global")
 
     def _alloc_panels(self) -> SSAValue:
         panels = smart.literal(self.count(self.columns, self.width))
         count = self.count(self.columns, self.width) if panels is None else int(panels)
         shape = [count, self._terms_of_part, BYTES_OF_DOT * self.width]
-        return self.code.alloc("columns", shape, self._type_of_b, "global")
-
-    def _row_byte(self, value: Expr) -> Expr:
-        """A byte of `a`, or a vector of them, as it is multiplied."""
-        lanes = tir.lanes_of(value.dtype)
-        dtype = tir.with_lanes(self._type_of_a, lanes)
-        byte = smart.cast(dtype, value)
-        if not self._flips:
-            return byte
-        return Call("bitwise_xor", [byte, self._highest(lanes)], dtype)
-
-    def _highest(self, lanes: int) -> Expr:
-        """A byte of `a` whose highest bit is set, in so many lanes."""
-        highest = smart.const(_HIGHEST[self._type_of_a], self._type_of_a)
-        if lanes == 1:
-            return highest
-        return Broadcast(tir.with_lanes(self._type_of_a, lanes), highest)
+        return self.code.alloc("columns", shape, self.dots.type_of_b, "global")
 
     def _copy_rows(self, part: Part, tile: Expr) -> None:
         code, rows = self.code, part.rows
@@ -221,12 +170,12 @@ class DotContraction(ContractionLoops):
         (axis,) = self.found.terms
         low, size = _four(part.term), _four(part.terms)
         # Whatever `b` has after the last term: its excess is taken away again.
-        zero = self._row_byte(smart.const(0, self._type_of_a))
+        zero = self.dots.row_byte(smart.const(0, self.dots.type_of_a))
 
         def store(row: Expr, term: Expr, value: Expr) -> None:
             place = smart.mul(smart.sub(row, first), _four(self._stride_of_rows))
             code.store(
-                smart.cast(self._type_of_a, value), rows, tile, smart.add(place, term)
+                smart.cast(self.dots.type_of_a, value), rows, tile, smart.add(place, term)
             )
 
         def copy(row: Expr) -> None:
@@ -234,8 +183,8 @@ class DotContraction(ContractionLoops):
 
             def lanes(term: Expr) -> None:
                 here = points([axis], [smart.add(low, term)])
-                value = self._value(self._bytes_of_a, at, here)
-                store(row, term, self._row_byte(value))
+                value = self._value(self.dots.bytes_of_a.result, at, here)
+                store(row, term, self.dots.row_byte(value))
 
             def write(start: Expr, length: int) -> None:
                 write_lanes(code, start, length, lanes)
@@ -259,18 +208,20 @@ class DotContraction(ContractionLoops):
         terms, name = self.found.terms, self.found.terms[0].name
         low, size = _four(part.term), _four(part.terms)
         present = self._present(part)
-        zero = smart.const(0, self._type_of_b)
+        zero = smart.const(0, self.dots.type_of_b)
 
         def value(column: Expr, term: Expr) -> Expr:
             at = points(self.found.columns, self._split(column, self.found.columns))
             here = points(terms, self._split(smart.add(low, term), terms))
-            return smart.cast(self._type_of_b, self._value(self._bytes_of_b, at, here))
+            return smart.cast(
+                self.dots.type_of_b, self._value(self.dots.bytes_of_b.result, at, here)
+            )
 
         def store(column: Expr, term: Expr, value: Expr) -> None:
             four = self.number(BYTES_OF_DOT)
             place = smart.add(_four(smart.sub(column, first)), smart.floormod(term, four))
             quad = smart.floordiv(term, four)
-            byte = smart.cast(self._type_of_b, value)
+            byte = smart.cast(self.dots.type_of_b, value)
             code.store(byte, *self._copied_column(part, panel, quad, place))
 
         def copy(column: Expr) -> None:
@@ -283,7 +234,7 @@ class DotContraction(ContractionLoops):
         def whole() -> None:
             with code.block("quads"):
                 shape = [BYTES_OF_DOT, self.width]
-                each_quad(code.alloc("lines", shape, self._type_of_b, "local"))
+                each_quad(code.alloc("lines", shape, self.dots.type_of_b, "local"))
 
         def each_quad(lines: SSAValue) -> None:
 
@@ -346,7 +297,7 @@ class DotContraction(ContractionLoops):
 
     def _with_columns(self, part: Part, panel: Expr) -> Part:
         part = super()._with_columns(part, panel)
-        if not self._flips:
+        if not self.dots.flips:
             return part
         code = self.code
         excess = code.alloc("excess", [self.width], i32, "local")
@@ -361,12 +312,12 @@ class DotContraction(ContractionLoops):
         )
         zero = smart.const(0, i32)
         self._vectors_of_row(lambda column: code.store(zero, excess, column))
-        flipped = self._highest(BYTES_OF_DOT * self.lanes)
+        flipped = self.dots.highest(BYTES_OF_DOT * self.lanes)
         with code.loop("k", part.terms) as quad:
             for number in range(self.vectors):
                 at = smart.ramp(self.number(number * self.lanes), self.lanes)
                 b = self._quads_of(part, panel, quad, self.number(number))
-                total = self._multiplied(code.load(excess, at), flipped, b)
+                total = self.dots.multiplied(code.load(excess, at), flipped, b)
                 code.store(total, excess, at)
         return with_excess
 
@@ -413,21 +364,13 @@ class DotContraction(ContractionLoops):
         code, kind = self.code, tir.ForKind.UNROLLED
         height, vectors = self.number(self.height), self.number(self.vectors)
         with code.loop("r", height, kind, annotations=LEFT_TO_LLVM) as row:
-            quad = code.value(value_of_row(row))
-            a = self.code.shuffled([quad], list(range(BYTES_OF_DOT)) * self.lanes)
+            a = self.dots.in_all_lanes(value_of_row(row))
             with code.loop("u", vectors, kind, annotations=LEFT_TO_LLVM) as number:
                 b = self._quads_of(tile.part, tile.panel, term, number)
                 place = smart.mul(number, self.number(self.lanes))
                 at = smart.ramp(place, self.lanes)
                 before = code.load(sums, row, at)
-                code.store(self._multiplied(before, a, b), sums, row, at)
-
-    def _multiplied(self, sums: Expr, a: Expr, b: Expr) -> Expr:
-        """The sums and the products of a vector of quads of rows and one of columns."""
-        operands = [a, b] if self._type_of_a == _UI8 else [b, a]
-        name = self.code.string(self._dot.name)
-        dtype = tir.with_lanes(i32, self.lanes)
-        return self.code.call("call_llvm_pure_intrin", [name, sums, *operands], dtype)
+                code.store(self.dots.multiplied(before, a, b), sums, row, at)
 
     def _interleaved(self, vectors: Sequence[SSAValue], size: int) -> SSAValue:
         """Two vectors, `size` elements of each in turns."""
@@ -439,10 +382,6 @@ class DotContraction(ContractionLoops):
             for k in range(size)
         ]
         return self.code.value(self.code.shuffled(vectors, order))
-
-
-_HIGHEST: dict[Attribute, int] = {i8: -128, _UI8: 128}
-"""The number whose bits are the highest one alone."""
 
 
 def _four(value: Expr) -> Expr:

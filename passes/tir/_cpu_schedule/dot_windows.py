@@ -116,6 +116,6 @@ class DotWindows(DotContraction):
                 for index in load.indices
             )
             place = smart.ramp(last, BYTES_OF_DOT)
-            return self._row_byte(self.code.load(load.buffer, *indices, place))
+            return self.dots.row_byte(self.code.load(load.buffer, *indices, place))
 
         return value

@@ -67,7 +67,7 @@ _STRETCH_BYTES = 16384
 """Results of a row that stay in the cache, beside those of the other rows."""
 _TERMS_AT_ONCE = 8
 """Terms that are added to a stretch at once."""
-_LEAST_FETCHED = 1 << 20
+LEAST_FETCHED = 1 << 20
 """Bytes of a matrix that is fetched before it is used."""
 _BYTES_AHEAD = 2048
 """Bytes of a row between what is added and what is fetched."""
@@ -100,6 +100,18 @@ class FewRows:
     def is_batched(self) -> bool:
         """Whether there are several such products."""
         return any(axis.size != 1 for axis in self.batch)
+
+    @cached_property
+    def height(self) -> int:
+        """How many rows there are."""
+        return _known_product(self.rows) or 1
+
+    def row_at(self, row: Expr, point: Point) -> Point:
+        """A point on the axes of the rows, and on those of another point."""
+        if not self.rows:
+            return point
+        values = split_index(row, [axis.extent for axis in self.rows])
+        return {**point, **points(self.rows, values)}
 
 
 def match_few_rows(found: Reduction, point: Point, machine: Machine) -> FewRows | None:
@@ -212,10 +224,6 @@ class _Product:
     def lanes(self) -> int:
         return lanes_of_nest(self.found.nest, self.machine)
 
-    @cached_property
-    def height(self) -> int:
-        return _known_product(self.found.rows) or 1
-
     @property
     def column(self) -> Axis:
         return self.found.column
@@ -246,13 +254,6 @@ class _Product:
         )
 
     # ---- elements ----
-
-    def _row_at(self, row: Expr) -> Point:
-        rows = self.found.rows
-        if not rows:
-            return self.point
-        values = split_index(row, [axis.extent for axis in rows])
-        return {**self.point, **points(rows, values)}
 
     def _at(self, here: Point, column: Expr) -> Point:
         return {**here, self.column.variable: column}
@@ -294,7 +295,7 @@ class _Product:
         def step(start: Expr, lanes: int) -> None:
             write_lanes(self.code, start, lanes, lambda column: write(row, column))
 
-        with self.code.loop("row", self.number(self.height)) as row:
+        with self.code.loop("row", self.number(self.found.height)) as row:
             self.code.steps(self.column.name, length, width, step, low=low)
 
     # ---- parts of the terms, for several threads ----
@@ -311,7 +312,7 @@ class _Product:
         if not wraps and not (tir.is_float(self.dtype) and self.machine.reassociate):
             return 1
         (term,) = self.found.nest.carried
-        few = _MOST_PARTS * self.height <= _MOST_SUMS
+        few = _MOST_PARTS * self.found.height <= _MOST_SUMS
         parts = _MOST_PARTS if few else _LEAST_PARTS
         while parts >= _LEAST_PARTS:
             least = parts * _TERMS_AT_ONCE * _STEPS_OF_PART
@@ -336,9 +337,9 @@ class _Product:
             )
             shape = [
                 parts,
-                smart.mul(self.height, width)
+                smart.mul(self.found.height, width)
                 if isinstance(width, Expr)
-                else self.height * width,
+                else self.found.height * width,
             ]
             sums = code.alloc("sums", shape, self.dtype, "global")
             count = self.number(parts)
@@ -349,7 +350,7 @@ class _Product:
 
             def add_up(low: Expr | None, stretch: Expr, lanes: int) -> None:
                 def each(row: Expr, column: Expr) -> None:
-                    at = self._at(self._row_at(row), column)
+                    at = self._at(self.found.row_at(row, self.point), column)
                     init = found.reduction.init
                     total = (
                         self._load_result(at, row, column)
@@ -364,7 +365,7 @@ class _Product:
 
                 self._each_lane(low, stretch, lanes, each)
 
-            self._write_stretches(add_up, parallel=self.height > 1)
+            self._write_stretches(add_up, parallel=self.found.height > 1)
 
     # ---- stretches of columns in the cache ----
 
@@ -373,7 +374,7 @@ class _Product:
         code, found = self.code, self.found
 
         def begin(row: Expr, column: Expr) -> None:
-            at = self._at(self._row_at(row), column)
+            at = self._at(self.found.row_at(row, self.point), column)
             if self.part is None:
                 found.nest.write_init(code, at)
             else:
@@ -424,7 +425,7 @@ class _Product:
             return False
         type_ = tir.buffer_definition(load.buffer).type
         shape, size = type_.get_shape(), tir.bytes_of_lane(type_.element_type)
-        return DYNAMIC_INDEX in shape or prod(shape) * size >= _LEAST_FETCHED
+        return DYNAMIC_INDEX in shape or prod(shape) * size >= LEAST_FETCHED
 
     @cached_property
     def _ahead(self) -> Expr:
@@ -464,9 +465,9 @@ class _Product:
             for each in terms
         ]
         # Written one by one: with a loop over them, the lanes are not independent.
-        for number in range(self.height):
+        for number in range(self.found.height):
             row = self.number(number)
-            here = self._row_at(row)
+            here = self.found.row_at(row, self.point)
             at = self._at(here, column)
             total = self._load_result(at, row, column)
             for each, b in zip(terms, values, strict=True):
@@ -479,7 +480,7 @@ class _Product:
     def _gather_columns(self) -> None:
         """Several columns at a time, with all rows."""
         sums = _MANY_SUMS if self.has_many_registers else _FEW_SUMS
-        count = min(max(sums // self.height, 1), _MOST_COLUMNS)
+        count = min(max(sums // self.found.height, 1), _MOST_COLUMNS)
         self.code.steps(
             self.column.name,
             self.column.extent,
@@ -504,19 +505,25 @@ class _Product:
             hints = LEFT_TO_LLVM if kind is tir.ForKind.UNROLLED else None
             with (
                 code.loop(
-                    "row", self.number(self.height), kind, annotations=hints
+                    "row", self.number(self.found.height), kind, annotations=hints
                 ) as row,
                 code.loop(
                     "column", self.number(count), kind, annotations=hints
                 ) as column,
             ):
-                write(row, column, self._at(self._row_at(row), smart.add(first, column)))
+                write(
+                    row,
+                    column,
+                    self._at(
+                        self.found.row_at(row, self.point), smart.add(first, column)
+                    ),
+                )
 
         def vector() -> AbstractContextManager[Expr]:
             return code.loop("v", lanes, tir.ForKind.VECTORIZED)
 
         with code.block("gathered"):
-            shape = [self.height, count, self.lanes]
+            shape = [self.found.height, count, self.lanes]
             partial = code.alloc("partial", shape, self.dtype, "local")
             gathered = code.alloc("gathered", shape, self.dtype, "local")
 

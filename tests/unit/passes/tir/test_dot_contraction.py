@@ -106,6 +106,26 @@ def test_products(rows: int, columns: int, terms: int, a: str, b: str) -> None:
     check_semantics(module, (SCHEDULE,))
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "terms", "a", "b"),
+    [
+        (1, 32, 11, "uint8", "int8"),
+        (3, 16, 16, "int8", "uint8"),
+        (8, 48, 9, "int8", "int8"),
+        (2, 32, 6, "uint8", "uint8"),
+    ],
+)
+def test_few_rows_interleave_the_matrix_in_registers(
+    rows: int, columns: int, terms: int, a: str, b: str
+) -> None:
+    """All signs; whole pairs of quads, one more, and a last quad that is not full."""
+    module = _product(rows, columns, terms, a, b)
+    text = str(SCHEDULE(module))
+    assert DOT in text
+    assert '"columns"' not in text
+    check_semantics(module, (SCHEDULE,))
+
+
 @pytest.mark.parametrize("rows", [1, 5])
 def test_panels_of_quads_are_read_where_they_are(rows: int) -> None:
     """One row, too."""
