@@ -41,6 +41,10 @@ _QUADS_AT_ONCE = 2
 """Quads of terms that are added to a stretch at once."""
 _SUMS = 8192
 """Sums of all rows that stay in the first cache."""
+_PARTS = (8, 4)
+"""Parts of the terms, for several threads."""
+_STEPS_OF_PART = 4
+"""So many times the quads that are added at once, at least, are a part."""
 _BYTES_AHEAD = 2048
 """Bytes of a line between what is added and what is fetched, at most."""
 
@@ -72,6 +76,17 @@ def schedule_few_rows_of_bytes(
     ):
         here = {**point, **batch_point}
         _Product(code, found, machine, here, parallel=parallel and not many).write()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of the terms, whose sums may have a place of their own."""
+
+    first: Expr
+    """The first quad."""
+    quads: Expr
+    sums: tuple[SSAValue, Expr] | None = None
+    """Those of all parts, and which of them these are."""
 
 
 @dataclass(frozen=True)
@@ -118,22 +133,50 @@ class _Product:
 
     def write(self) -> None:
         """All rows and columns."""
-        code = self.code
+        code, found = self.code, self.found
         with code.block("rows of bytes"):
             size = smart.mul(self._quads, self._number(BYTES_OF_DOT))
             known = smart.literal(size)
             shape = [self._copied_rows, size if known is None else int(known)]
             rows = code.alloc("rows", shape, self._dots.type_of_a, "global")
             self._copy_rows(rows, size)
+            count = self._number_of_parts
+            if count == 1:
+                terms = _Part(self._number(0), self._quads)
+                self._write_part(rows, terms, parallel=self.parallel)
+                return
+            assert found.column.size is not None, "asked before"
+            shape = [count, found.height, found.column.size]
+            sums = code.alloc("sums", shape, i32, "global")
+            quads = smart.floordiv(self._quads, self._number(count))
+            extent = self._number(count)
+            with code.loop("part", extent, tir.ForKind.PARALLEL) as part:
+                terms = _Part(smart.mul(part, quads), quads, (sums, part))
+                self._write_part(rows, terms, parallel=False)
+            self._add_up(sums, count)
 
-            def write(low: Expr | None, length: Expr, width: int) -> None:
-                first = smart.const(0, length.dtype) if low is None else low
-                self._write_stretch(rows, first, length)
+    @cached_property
+    def _number_of_parts(self) -> int:
+        """Into how many parts the terms are divided, for several threads, whose sums are
+        added at the end: each reads lines that follow each other."""
+        terms = smart.literal(self._terms)
+        if not self.parallel or terms is None:
+            return 1
+        for parts in _PARTS:
+            least = parts * _QUADS_AT_ONCE * BYTES_OF_DOT
+            if terms % least == 0 and terms >= least * _STEPS_OF_PART:
+                return parts
+        return 1
 
-            column, most = self.found.column, self._stretch
-            write_stretches(
-                code, column, most, self._width, write, parallel=self.parallel
-            )
+    def _write_part(self, rows: SSAValue, part: _Part, *, parallel: bool) -> None:
+        """The sums of some terms, for all columns."""
+
+        def write(low: Expr | None, length: Expr, width: int) -> None:
+            first = smart.const(0, length.dtype) if low is None else low
+            self._write_stretch(rows, part, first, length)
+
+        column, most = self.found.column, self._stretch
+        write_stretches(self.code, column, most, self._width, write, parallel=parallel)
 
     def _copy_rows(self, rows: SSAValue, size: Expr) -> None:
         code, dots, found = self.code, self._dots, self.found
@@ -157,7 +200,9 @@ class _Product:
 
     # ---- stretches ----
 
-    def _write_stretch(self, rows: SSAValue, first: Expr, length: Expr) -> None:
+    def _write_stretch(
+        self, rows: SSAValue, part: _Part, first: Expr, length: Expr
+    ) -> None:
         code, number = self.code, self._number
         lanes = self._dots.lanes
         with code.block("stretch"):
@@ -176,13 +221,15 @@ class _Product:
             def add(quad: Expr, count: int) -> None:
                 self._add_quads(rows, sums, first, length, quad, count, is_whole=True)
 
-            whole = smart.floordiv(self._terms, number(BYTES_OF_DOT))
-            code.steps("quad", whole, _QUADS_AT_ONCE, add)
-            left = smart.sub(self._quads, whole)
+            whole = part.quads
+            if part.sums is None:
+                whole = smart.floordiv(self._terms, number(BYTES_OF_DOT))
+            code.steps("quad", whole, _QUADS_AT_ONCE, add, low=part.first)
+            left = smart.sub(part.quads, whole)
             if smart.literal(left) != 0:
                 with code.loop("quad", left, low=whole) as quad:
                     self._add_quads(rows, sums, first, length, quad, 1, is_whole=False)
-            self._store(sums, first, length)
+            self._store(sums, part, first, length)
 
     def _add_quads(
         self,
@@ -234,8 +281,7 @@ class _Product:
             ]
             for row, quads_of_row in enumerate(quads_of_rows):
                 for vector in range(BYTES_OF_DOT):
-                    place = smart.const(vector * lanes, start.dtype)
-                    at = smart.ramp(smart.add(start, place), lanes)
+                    at = smart.ramp(self._behind(start, vector), lanes)
                     total = code.load(sums, number(row), at)
                     for quads, a in zip(columns, quads_of_row, strict=True):
                         total = dots.multiplied(total, a, quads[vector])
@@ -257,39 +303,66 @@ class _Product:
         at = {**self.point, **points(axes, [term, column])}
         return [nest.tree_at(view(index, nest.trees), at) for index in load.indices]
 
-    def _store(self, sums: SSAValue, first: Expr, length: Expr) -> None:
-        """Store a stretch, or add it to what is there."""
+    def _store(self, sums: SSAValue, part: _Part, first: Expr, length: Expr) -> None:
+        """Store a stretch: in the memory of a part, or with what the results are before
+        in the results."""
         code, dots, found = self.code, self._dots, self.found
-        number, lanes, init = self._number, dots.lanes, found.reduction.init
+        number, lanes = self._number, dots.lanes
         width = smart.const(self._width, length.dtype)
         with (
-            code.loop("row", number(self.found.height)) as row,
+            code.loop("row", number(found.height)) as row,
             code.loop("block", smart.floordiv(length, width)) as block,
         ):
             start = smart.mul(block, width)
-            here = found.row_at(row, self.point)
             vectors: list[Expr] = []
             for vector in range(BYTES_OF_DOT):
-                place = smart.const(vector * lanes, start.dtype)
-                at = smart.ramp(smart.add(start, place), lanes)
+                at = smart.ramp(self._behind(start, vector), lanes)
                 total = code.load(sums, row, at)
                 if dots.flips:
-                    excess = code.load(sums, number(self.found.height), at)
+                    excess = code.load(sums, number(found.height), at)
                     total = Sub(total, excess)
                 vectors.append(total)
             for vector, total in enumerate(dots.in_order(vectors)):
-                place = smart.const(vector * lanes, start.dtype)
-                column = smart.add(first, smart.add(start, place))
-                at = {**here, **points([found.column], [column])}
-                result = found.reduction.result
-                *outer, last = (found.nest.tree_at(i, at) for i in result.indices)
-                places = [*outer, smart.ramp(last, lanes)]
-                if init is None:
-                    total = Add(code.load(result.buffer, *places), total)
-                elif smart.literal(view(init)) != 0:
-                    before = found.nest.value_at(code, init, at)
-                    total = Add(_in_lanes(before, lanes), total)
-                code.store(total, result.buffer, *places)
+                column = smart.add(first, self._behind(start, vector))
+                if part.sums is None:
+                    self._finish(row, column, total)
+                else:
+                    at = smart.ramp(column, lanes)
+                    code.store(total, *part.sums, row, at)
+
+    def _behind(self, start: Expr, vector: int) -> Expr:
+        """The first column of a vector of a block that starts there."""
+        return smart.add(start, smart.const(vector * self._dots.lanes, start.dtype))
+
+    def _finish(self, row: Expr, column: Expr, total: Expr) -> None:
+        """Store the results of a vector of columns."""
+        code, found, lanes = self.code, self.found, self._dots.lanes
+        at = {**found.row_at(row, self.point), **points([found.column], [column])}
+        result, init = found.reduction.result, found.reduction.init
+        *outer, last = (found.nest.tree_at(index, at) for index in result.indices)
+        places = [*outer, smart.ramp(last, lanes)]
+        if init is None:
+            total = Add(code.load(result.buffer, *places), total)
+        elif smart.literal(view(init)) != 0:
+            before = found.nest.value_at(code, init, at)
+            total = Add(_in_lanes(before, lanes), total)
+        code.store(total, result.buffer, *places)
+
+    def _add_up(self, sums: SSAValue, parts: int) -> None:
+        """Store the sums of all parts."""
+        code, found, number = self.code, self.found, self._number
+        extent = found.column.extent
+        lanes = smart.const(self._dots.lanes, extent.dtype)
+        with (
+            code.loop("row", number(found.height)) as row,
+            code.loop("vector", smart.floordiv(extent, lanes)) as vector,
+        ):
+            column = smart.mul(vector, lanes)
+            at = smart.ramp(column, self._dots.lanes)
+            total = code.load(sums, number(0), row, at)
+            for part in range(1, parts):
+                total = Add(total, code.load(sums, number(part), row, at))
+            self._finish(row, column, total)
 
     # ---- fetching ahead ----
 

@@ -113,12 +113,14 @@ def test_products(rows: int, columns: int, terms: int, a: str, b: str) -> None:
         (3, 16, 16, "int8", "uint8"),
         (8, 48, 9, "int8", "int8"),
         (2, 32, 6, "uint8", "uint8"),
+        (2, 16, 128, "int8", "int8"),
     ],
 )
 def test_few_rows_interleave_the_matrix_in_registers(
     rows: int, columns: int, terms: int, a: str, b: str
 ) -> None:
-    """All signs; whole pairs of quads, one more, and a last quad that is not full."""
+    """All signs; whole pairs of quads, one more, and a last quad that is not full; parts
+    of the terms for threads."""
     module = _product(rows, columns, terms, a, b)
     text = str(SCHEDULE(module))
     assert DOT in text
