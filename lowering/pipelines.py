@@ -24,9 +24,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
+from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
-from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.registry import find_pass
 
 NO_KERNEL = (

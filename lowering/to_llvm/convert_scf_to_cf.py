@@ -263,7 +263,7 @@ def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
         return False
     first, end, by = (each for each in bounds if each is not None)
     width = lower.type.bitwidth if isinstance(lower.type, IntegerType) else 64
-    return first < end and 0 < by and end - 1 + by < 1 << (width - 1)
+    return first < end and by > 0 and end - 1 + by < 1 << (width - 1)
 
 
 def _constant(value: SSAValue) -> int | None:

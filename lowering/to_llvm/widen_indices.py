@@ -1,4 +1,4 @@
-"""Sums, products and loop variables that are places in memory, in the width of addresses."""
+"""Places in memory in the width of addresses: sums, products and loop variables."""
 
 from __future__ import annotations
 

@@ -649,8 +649,31 @@ class ContractionLoops(ContractionSizes):
 
 
 _LONG = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cos cosh erf exp exp10 exp2 log log10 log1p "
-    "log2 pow sigmoid sin sinh tan tanh".split()
+    [
+        "acos",
+        "acosh",
+        "asin",
+        "asinh",
+        "atan",
+        "atan2",
+        "atanh",
+        "cos",
+        "cosh",
+        "erf",
+        "exp",
+        "exp10",
+        "exp2",
+        "log",
+        "log10",
+        "log1p",
+        "log2",
+        "pow",
+        "sigmoid",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+    ]
 )
 """Builtins that become polynomials of many operations."""
 

@@ -29,7 +29,7 @@ from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs, ramp
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     ForEach,
     Later,
@@ -247,7 +247,7 @@ class _Convolution(TileCode):
         code, lanes = self.code, self.lane.size or 1
         shape = [for_each.tile.size, self.vectors, lanes]
         totals = code.alloc("totals", shape, self.dtype, "local")
-        half = ramp(self.number(0), lanes)
+        half = smart.ramp(self.number(0), lanes)
         for_each.columns_of_pairs(
             pairs, sums, lambda r, u, total: code.store(total, totals, r, u, half)
         )
