@@ -13,11 +13,12 @@ def all_ops(root: Operation | Region) -> list[Operation]:
     """
     found: list[Operation] = []
     pending: list[Operation | None] = []
-    if isinstance(root, Operation):
+    # Few classes derive from this one; all that others do would be asked otherwise.
+    if isinstance(root, Region):
+        pending += [block.first_op for block in reversed(root.blocks)]
+    else:
         found.append(root)
         enter_regions(root, pending)
-    else:
-        pending += [block.first_op for block in reversed(root.blocks)]
     while pending:
         op = pending.pop()
         while op is not None:

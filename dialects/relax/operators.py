@@ -29,6 +29,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.relax.algebra import Check, base_check
 from xdsl_tvm.dialects.relax.attributes import Dims, VDeviceAttr
 from xdsl_tvm.dialects.relax.call_arguments import Insert
@@ -104,6 +105,10 @@ class OperatorOp(InferredResultOp, ABC):
 
         Raises VerifyException for arguments that do not fit.
         """
+
+
+is_operator = of_classes(OperatorOp)
+"""Whether an operation is an operator."""
 
 
 def verify_result(op: IRDLOperation, declared: Attribute, inferred: Attribute) -> None:

@@ -16,7 +16,7 @@ from xdsl_tvm.dialects.relax.calls import (
 from xdsl_tvm.dialects.relax.functions import DataflowOp, FuncOp, IfOp
 from xdsl_tvm.dialects.relax.lambdas import CallIndirectOp
 from xdsl_tvm.dialects.relax.memory import EndsLife
-from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.operators import is_operator
 from xdsl_tvm.dialects.relax.packed import CallDPSPackedOp
 from xdsl_tvm.dialects.relax.runtime import AnyInvokeClosureOp, AssertOp, PrintOp
 from xdsl_tvm.dialects.relax.values import MatchCastOp
@@ -32,7 +32,6 @@ _NO_WRITES = (FuncOp, DataflowOp, IfOp, MatchCastOp, PrintOp, AssertOp)
 """Operations whose effects are others than to write memory of an operand."""
 _writes_nothing = of_classes(*_NO_WRITES)
 _makes_a_tensor = of_classes(CallTIROp, CallTIRWithGradOp, CallDPSPackedOp)
-_is_operator = of_classes(OperatorOp)
 _MOST_USES = 256
 """Uses that are looked at for one value; what has more counts as written, so that
 folding takes linear time."""
@@ -43,7 +42,7 @@ def memory_sources(value: SSAValue) -> Sequence[SSAValue]:
     if not isinstance(value, OpResult):
         return ()
     op = value.op
-    if _makes_a_tensor(op) or (_is_operator(op) and op.name not in _VIEWS):
+    if _makes_a_tensor(op) or (is_operator(op) and op.name not in _VIEWS):
         return ()
     match op:
         case DataflowOp() as dataflow:

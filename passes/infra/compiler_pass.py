@@ -136,7 +136,7 @@ class CompilerPass(ModulePass):
         """`runs_passes`: what `apply` raises is what the passes in it raise."""
         super().__init_subclass__(**kwargs)
         for base in cls.__bases__:
-            if issubclass(base, ConfigStruct) and not issubclass(base, CompilerPass):
+            if issubclass(base, ConfigStruct) and CompilerPass not in base.__mro__:
                 _make_options(cls, base)
         own = cls.__dict__.get("apply")
         if own is not None and not runs_passes:

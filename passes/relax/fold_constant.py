@@ -17,6 +17,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.relax.attributes import DimAttr, DimsAttr
 from xdsl_tvm.dialects.relax.dense import dense_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
@@ -80,7 +81,7 @@ class FoldConstant(CompilerPass):
                 folding.fold_function(func)
 
 
-_FOLDED = (relax.CallTIROp, OperatorOp)
+_is_folded = of_classes(relax.CallTIROp, OperatorOp)
 
 
 @dataclass
@@ -99,7 +100,7 @@ class _Folding:
         return interpret(self.module)
 
     def fold_function(self, func: relax.FuncOp) -> None:
-        candidates = [op for op in all_ops(func) if isinstance(op, _FOLDED)]
+        candidates = [op for op in all_ops(func) if _is_folded(op)]
         if not candidates:
             return
         written = values_with_written_memory(func, self._writers)

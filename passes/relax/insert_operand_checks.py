@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.operators import OperatorOp, is_operator
 from xdsl_tvm.dialects.relax.types import PrimType, TensorInfo
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions, call_of
@@ -61,7 +61,7 @@ class InsertOperandChecks(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = OperatorFunctions(op)
-        for operator in [each for each in op.walk() if isinstance(each, OperatorOp)]:
+        for operator in [each for each in op.walk() if is_operator(each)]:
             # A module inside would not see the functions.
             if (check := check_of(operator)) and module_of(operator) is op:
                 _insert(operator, check, functions)

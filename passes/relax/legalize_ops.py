@@ -15,7 +15,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.dialects.relax.operators import OperatorOp
+from xdsl_tvm.dialects.relax.operators import OperatorOp, is_operator
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.relax.legalize.calls import OperatorFunctions as OperatorFunctions
 from xdsl_tvm.passes.relax.legalize.calls import Stages, call_of, replace_operator
@@ -122,7 +122,7 @@ class LegalizeOps(CompilerPass):
         if PassContext.current().get_config(CONFIG, bool) is False:
             return
         legalizer = _Legalizer(OperatorFunctions(op), self._custom)
-        operators = [each for each in all_ops(op) if isinstance(each, OperatorOp)]
+        operators = [each for each in all_ops(op) if is_operator(each)]
         for operator in operators:
             # A module inside would not see the functions.
             if module_of(operator) is op:

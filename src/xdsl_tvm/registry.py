@@ -51,9 +51,10 @@ def _only_class(module_name: str, base: type[_T], name: str) -> type[_T]:
     for value in vars(module).values():
         if (
             inspect.isclass(value)
-            and issubclass(value, base)
             and value.__module__ == module_name
             and getattr(value, "name", None) == name
+            # Asked last: the answer no goes through all classes that derive from it.
+            and issubclass(value, base)
         ):
             return value
     raise ImportError(f"{module_name} defines no {base.__name__} named '{name}'")

@@ -384,9 +384,11 @@ RULES: dict[type[Operation], Rule] = {
 }
 """The rules, by class; those of all classes derived from it."""
 
+_HAVE_LAYOUTS: frozenset[type] = frozenset(
+    [ConvolutionOp, PoolOp, AdaptiveAvgPoolOp, relax.Resize2DOp]
+)
+
 WITH_LAYOUTS = frozenset(
-    op.name
-    for op in relax.Relax.operations
-    if issubclass(op, ConvolutionOp | PoolOp | AdaptiveAvgPoolOp | relax.Resize2DOp)
+    op.name for op in relax.Relax.operations if _HAVE_LAYOUTS.intersection(op.__mro__)
 )
 """Names of the operators that compute in a layout that is given."""

@@ -14,6 +14,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_memory
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import Inserted, LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.functions import is_set
@@ -27,8 +28,9 @@ def by_function(
 ) -> Iterator[tuple[list[Found], set[SSAValue]]]:
     """The operations of a class in each Relax function, and what is written there."""
     writers = Writers(module)
+    is_wanted = of_classes(kind)
     for func in relax_functions(module):
-        found = [each for each in all_ops(func) if isinstance(each, kind)]
+        found = [each for each in all_ops(func) if is_wanted(each)]
         if found:
             yield found, values_with_written_memory(func, writers)
 

@@ -506,7 +506,9 @@ def _needed_ops(values: Sequence[SSAValue], block: Block) -> set[Operation]:
     pending = list(values)
     while pending:
         owner = pending.pop().owner
-        if isinstance(owner, Operation) and owner.parent is block and owner not in needed:
+        if isinstance(owner, Block):
+            continue
+        if owner.parent is block and owner not in needed:
             needed.add(owner)
             pending.extend(owner.operands)
     return needed
