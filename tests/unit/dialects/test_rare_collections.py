@@ -1,6 +1,7 @@
 """The passes of `run_pipeline` run without Python's collector of cycles."""
 
 import gc
+import weakref
 from collections.abc import Generator
 from dataclasses import dataclass
 
@@ -64,7 +65,7 @@ def test_stays_disabled() -> None:
     assert not gc.isenabled()
 
 
-@pytest.mark.parametrize(("limit", "collections"), [(-1, 2), (10**9, 0)])
+@pytest.mark.parametrize(("limit", "collections"), [(-1, 3), (10**9, 0)])
 def test_collects_between_steps(
     monkeypatch: pytest.MonkeyPatch, limit: int, collections: int
 ) -> None:
@@ -81,6 +82,28 @@ def test_collects_between_steps(
     finally:
         gc.callbacks.remove(note)
     assert len(done) == collections
+
+
+@pytest.mark.parametrize(("limit", "is_left"), [(-1, False), (10**9, True)])
+def test_leaves_what_is_new_to_a_collection_of_all(
+    monkeypatch: pytest.MonkeyPatch, limit: int, is_left: bool
+) -> None:
+    """Python's collector does not go through it before."""
+    monkeypatch.setattr(rare_collections, "_COLLECTED_AFTER", limit)
+    gc.unfreeze()
+    with rare_collections.rare_collections():
+        item = _Cycle()
+        item.itself = item
+        found = weakref.ref(item)
+        del item
+    gc.collect(1)
+    assert (found() is not None) == is_left
+    gc.collect()
+    assert found() is None
+
+
+class _Cycle:
+    itself: object = None
 
 
 def test_collects_nothing_where_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
