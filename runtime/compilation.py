@@ -54,12 +54,12 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
         stack.enter_context(elements_in(reserved))
         constants = EarlyConstants(values, work, reserved)
         loaded = _loaded(module)
-        is_early = bool(constants) and options.optimize and has_relax_functions(loaded)
-        if kind == "llvm" and is_early and not threads.is_running():
+        is_early = kind == "llvm" and options.optimize and has_relax_functions(loaded)
+        if is_early and not threads.is_running():
             work.begin(threads.prepare)
         if is_used:
             reserved.expect(_size_of_constants(loaded, values))
-        if kind == "llvm" and is_early and ObjectCache.default().is_empty:
+        if is_early and constants and ObjectCache.default().is_empty:
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import import_passes
 
