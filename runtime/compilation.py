@@ -55,7 +55,8 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
         constants = EarlyConstants(values, work, reserved)
         loaded = _loaded(module)
         is_early = kind == "llvm" and options.optimize and has_relax_functions(loaded)
-        if is_early and not threads.is_running():
+        if is_early and options.params and not threads.is_running():
+            # Networks have parallel loops.
             work.begin(threads.prepare)
         if is_used:
             reserved.expect(_size_of_constants(loaded, values))

@@ -85,33 +85,38 @@ class CallCode(MemoryCode):
                 bound[parameter] = value.dim
             if buffer is None or not isinstance(value, Tensor):
                 continue
-            self._check_buffer(f"argument {index} of {name}", buffer, value)
-            for extent, dim in zip(buffer.shape, value.dims, strict=True):
+            shape = self._checked_shape(index, name, buffer, value)
+            for extent, dim in zip(shape, value.dims, strict=True):
                 if _is_symbol(extent) and extent not in bound:
                     bound[extent] = dim
                 else:
                     checks.append((extent, dim))
         for extent, dim in checks:
             expected = _known_extent(extent, bound)
-            if expected is not None:
+            if expected is not None and expected != dim:
                 what = f"{self.place}: a shape does not fit {name}"
                 self.check_equal(expected, dim, what)
         return bound
 
-    def _check_buffer(self, where: str, buffer: tir.MatchBufferOp, value: Tensor) -> None:
-        if len(buffer.shape) != len(value.dims):
-            raise self.cv.fail(
-                f"{where} must have rank {len(buffer.shape)}, not {len(value.dims)}"
-            )
-        if buffer.type.element_type != value.dtype:
-            raise self.cv.fail(
-                f"{where} must be of {buffer.type.element_type}, not {value.dtype}"
-            )
-        shape = [DYNAMIC_INDEX if isinstance(e, SSAValue) else e for e in buffer.shape]
-        strides = buffer.layout_strides
-        is_compact = not strides or tuple(strides) == compact_strides(shape)
-        if not is_compact or buffer.elem_offset is not None:
-            raise self.cv.fail(f"{where} has strides or an offset; use a compact buffer")
+    def _checked_shape(
+        self, index: int, name: SymbolRefAttr, buffer: tir.MatchBufferOp, value: Tensor
+    ) -> tuple[SSAValue | int, ...]:
+        """The shape of a buffer that is of the rank and the dtype of its argument."""
+        extents, dtype = buffer.shape, buffer.type.element_type
+        wrong = None
+        if len(extents) != len(value.dims):
+            wrong = f"must have rank {len(extents)}, not {len(value.dims)}"
+        elif dtype != value.dtype:
+            wrong = f"must be of {dtype}, not {value.dtype}"
+        else:
+            shape = [DYNAMIC_INDEX if isinstance(e, SSAValue) else e for e in extents]
+            strides = buffer.layout_strides
+            is_compact = not strides or tuple(strides) == compact_strides(shape)
+            if not is_compact or buffer.elem_offset is not None:
+                wrong = "has strides or an offset; use a compact buffer"
+        if wrong is not None:
+            raise self.cv.fail(f"argument {index} of {name} {wrong}")
+        return extents
 
     def _tir_argument(
         self,
