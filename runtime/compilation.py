@@ -59,7 +59,7 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
             # Networks have parallel loops.
             work.begin(threads.prepare)
         if is_used:
-            reserved.expect(_size_of_constants(loaded, values))
+            reserved.expect(_size_of_new_constants(loaded, values))
         if is_early and constants and ObjectCache.default().is_empty:
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import import_passes
@@ -122,10 +122,14 @@ def _check(options: CompileOptions, kind: str) -> None:
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
 
 
-def _size_of_constants(module: ModuleOp, params: Mapping[str | int, Any]) -> int:
-    """Bytes of the constants that a module will have, of which many are written anew."""
+def _size_of_new_constants(module: ModuleOp, params: Mapping[str | int, Any]) -> int:
+    """About how many bytes of constants are written to new memory after the passes.
+
+    Those of the module itself are, and weights of convolutions, which are computed.
+    """
     size = sum(map(len, large_constants(module)))
-    return size + sum(getattr(each, "nbytes", 0) for each in params.values())
+    weights = (each for each in params.values() if getattr(each, "ndim", 0) > len("KN"))
+    return size + sum(each.nbytes for each in weights)
 
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:
