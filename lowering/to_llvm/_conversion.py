@@ -130,6 +130,41 @@ def require_convertible(op: Operation) -> None:
             )
 
 
+@by_identity
+def is_own_form(type: Attribute) -> bool:
+    """Whether values of `type` are what they are in LLVM, and LLVM computes with them."""
+    return (
+        is_convertible(type)
+        and convert_type(type) is type
+        and not isinstance(element_of(type), BFloat16Type)
+    )
+
+
+def become(
+    op: Operation,
+    kind: type[Operation],
+    properties: dict[str, Attribute],
+    attributes: dict[str, Attribute] | None = None,
+) -> None:
+    """Makes an operation one of another class, where it is, with its own values.
+
+    Most operations differ from LLVM's in name and properties only. To make another one,
+    and to give its results to all users, takes ten times as long.
+    """
+    op.__class__ = kind
+    op.properties = properties
+    op.attributes = attributes or {}
+    # Sets the properties that have defaults.
+    op.__post_init__()
+
+
+def has_own_forms(op: Operation) -> bool:
+    """Whether all values of an operation are what they are in LLVM: see `become`."""
+    return all(is_own_form(value.type) for value in op.operands) and all(
+        is_own_form(value.type) for value in op.results
+    )
+
+
 def works_on_tensors(op: Operation) -> bool:
     """Whether `op` computes a tensor: such operations are not ours to lower."""
     return _is_tensor(op.results[0].type)

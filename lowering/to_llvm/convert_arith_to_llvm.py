@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import cast
+from typing import TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, llvm
@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     MemRefType,
     ModuleOp,
+    StringAttr,
     VectorType,
     f32,
     f64,
@@ -29,10 +30,13 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
+    NO_FASTMATH,
     Conversion,
+    become,
     convert_type,
     fail,
     fastmath,
+    has_own_forms,
     require_convertible,
     splat,
     vector_of,
@@ -42,8 +46,10 @@ from xdsl_tvm.lowering.to_llvm._math.arith_float import (
     FloatCasts,
     compare_floats,
     compare_integers,
+    comparison_of_floats,
     is_bf16,
     select,
+    selection,
 )
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -93,6 +99,10 @@ class _Lowering:
         self.floats = FloatCasts(self.at)
 
     def lower(self, op: Operation, handler: _Handler) -> None:
+        renaming = _RENAMINGS.get(type(op))
+        if renaming is not None and has_own_forms(op):
+            become(op, *renaming(op))
+            return
         if not isinstance(op.results[0].type, MemRefType):
             require_convertible(op)
         self.at.start(op)
@@ -152,14 +162,16 @@ _OVERFLOW = [IntegerAttr(bits, i32) for bits in range(4)]
 
 def _overflowing(kind: type[IRDLOperation]) -> _Handler:
     def lower(run: _Lowering, op: Operation) -> list[SSAValue]:
-        flags = op.properties.get("overflowFlags")
-        bits = 0
-        if isinstance(flags, arith.IntegerOverflowAttr):
-            bits = sum(_OVERFLOW_BITS[flag] for flag in flags.data)
-        operands = _operands(run, op)
-        return [run.emit(kind, *operands, overflowFlags=_OVERFLOW[bits])]
+        return [run.emit(kind, *_operands(run, op), overflowFlags=_overflow(op))]
 
     return lower
+
+
+def _overflow(op: Operation) -> Attribute:
+    flags = op.properties.get("overflowFlags")
+    if not isinstance(flags, arith.IntegerOverflowAttr):
+        return _OVERFLOW[0]
+    return _OVERFLOW[sum(_OVERFLOW_BITS[flag] for flag in flags.data)]
 
 
 def _integer_intrinsic(name: str) -> _Handler:
@@ -427,3 +439,80 @@ _HANDLERS: dict[type[Operation], _Handler] = {
     arith.SelectOp: _select,
     arith.BitcastOp: _bitcast,
 }
+
+
+# -------------------------------------------------------- what only has another name
+
+_Named: TypeAlias = tuple[type[Operation], dict[str, Attribute]]
+"""The class and the properties of the LLVM operation with the same values."""
+_Renaming: TypeAlias = Callable[[Operation], _Named]
+
+
+def _renamed(kind: type[Operation]) -> _Renaming:
+    return lambda op: (kind, {})
+
+
+def _renamed_overflowing(kind: type[Operation]) -> _Renaming:
+    return lambda op: (kind, {"overflowFlags": _overflow(op)})
+
+
+def _renamed_float(kind: type[Operation]) -> _Renaming:
+    return lambda op: (kind, {"fastmathFlags": fastmath(op.properties.get("fastmath"))})
+
+
+def _renamed_constant(op: Operation) -> _Named:
+    value = _constant_value(op, op.properties["value"], op.results[0].type)
+    return llvm.ConstantOp, {"value": value}
+
+
+def _renamed_cmpi(op: Operation) -> _Named:
+    return llvm.ICmpOp, {"predicate": op.properties["predicate"]}
+
+
+def _renamed_cmpf(op: Operation) -> _Named:
+    flags = fastmath(op.properties.get("fastmath"))
+    kind = comparison_of_floats(op.results[0].type, flags)
+    return kind, {"predicate": op.properties["predicate"], "fastmathFlags": flags}
+
+
+def _renamed_select(op: Operation) -> _Named:
+    return selection(op.operands[0].type), {"fastmathFlags": NO_FASTMATH}
+
+
+def _renamed_intrinsic(name: str) -> _Renaming:
+    intrinsic = StringAttr(f"llvm.{name}")
+
+    def rename(op: Operation) -> _Named:
+        flags = fastmath(op.properties.get("fastmath"))
+        return tvm_llvm.CallIntrinsicOp, {"intrin": intrinsic, "fastmathFlags": flags}
+
+    return rename
+
+
+_RENAMINGS: dict[type[Operation], _Renaming] = {
+    arith.ConstantOp: _renamed_constant,
+    arith.AddiOp: _renamed_overflowing(llvm.AddOp),
+    arith.SubiOp: _renamed_overflowing(llvm.SubOp),
+    arith.MuliOp: _renamed_overflowing(llvm.MulOp),
+    arith.ShLIOp: _renamed_overflowing(llvm.ShlOp),
+    arith.ShRSIOp: _renamed(llvm.AShrOp),
+    arith.AndIOp: _renamed(llvm.AndOp),
+    arith.OrIOp: _renamed(llvm.OrOp),
+    arith.XOrIOp: _renamed(llvm.XOrOp),
+    arith.ExtSIOp: _renamed(llvm.SExtOp),
+    arith.ExtUIOp: _renamed(llvm.ZExtOp),
+    arith.TruncIOp: _renamed(llvm.TruncOp),
+    arith.AddfOp: _renamed_float(llvm.FAddOp),
+    arith.SubfOp: _renamed_float(llvm.FSubOp),
+    arith.MulfOp: _renamed_float(llvm.FMulOp),
+    arith.DivfOp: _renamed_float(llvm.FDivOp),
+    arith.NegfOp: _renamed_float(llvm.FNegOp),
+    arith.CmpiOp: _renamed_cmpi,
+    arith.CmpfOp: _renamed_cmpf,
+    arith.SelectOp: _renamed_select,
+    arith.MaximumfOp: _renamed_intrinsic("maximum"),
+    arith.MinimumfOp: _renamed_intrinsic("minimum"),
+    arith.MaxnumfOp: _renamed_intrinsic("maxnum"),
+    arith.MinnumfOp: _renamed_intrinsic("minnum"),
+}
+"""Frequent ones; all of them are in `_HANDLERS`, for values of other types."""

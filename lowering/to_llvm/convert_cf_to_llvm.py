@@ -20,7 +20,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
-from xdsl_tvm.lowering.to_llvm._conversion import Conversion, segments
+from xdsl_tvm.lowering.to_llvm._conversion import (
+    Conversion,
+    become,
+    convert_type,
+    segments,
+)
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -72,6 +77,10 @@ class ConvertCFToLLVM(CompilerPass):
         for target in targets:
             conversion.convert_block_args(target)
         for branch in branches:
+            kind = _RENAMED.get(type(branch))
+            if kind is not None and all(map(_is_own_form, branch.operands)):
+                become(branch, kind, branch.properties, branch.attributes)
+                continue
             conversion.start(branch)
             new = _BRANCHES[type(branch)](conversion, branch)
             new.attributes.update(branch.attributes)
@@ -81,6 +90,17 @@ class ConvertCFToLLVM(CompilerPass):
         for assertion in reversed(asserts):
             _lower_assert(conversion, assertion, symbols)
         conversion.finish()
+
+
+_RENAMED: dict[type[Operation], type[Operation]] = {
+    cf.BranchOp: llvm.BrOp,
+    cf.ConditionalBranchOp: llvm.CondBrOp,
+}
+"""Branches that differ from LLVM's in their name only."""
+
+
+def _is_own_form(value: SSAValue) -> bool:
+    return convert_type(value.type) is value.type
 
 
 def _br(conversion: Conversion, op: Operation) -> Operation:

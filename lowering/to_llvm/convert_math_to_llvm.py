@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import (
     Float16Type,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
     f32,
     f64,
     i1,
@@ -35,8 +36,10 @@ from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
+    become,
     fail,
     fastmath,
+    has_own_forms,
     require_convertible,
     splat,
     vector_of,
@@ -63,6 +66,10 @@ FLOAT_INTRINSICS: dict[type[Operation], str] = {
     math.TruncOp: "trunc",
 }
 """Float operations that every back end has as instructions, or exact in libm."""
+
+_INTRINSIC_NAMES = {
+    kind: StringAttr(f"llvm.{name}") for kind, name in FLOAT_INTRINSICS.items()
+}
 
 _INTEGER_INTRINSICS: dict[type[Operation], str] = {
     math.AbsIOp: "abs",
@@ -101,6 +108,19 @@ class ConvertMathToLLVM(CompilerPass):
         floats = FloatCasts(conversion)
         for inner in all_ops(op):
             if not inner.name.startswith("math.") or works_on_tensors(inner):
+                continue
+            name = _INTRINSIC_NAMES.get(type(inner))
+            if (
+                name is not None
+                and has_own_forms(inner)
+                and not _is_widened(inner, inner.results[0].type)
+            ):
+                flags = fastmath(inner.properties.get("fastmath"))
+                properties: dict[str, Attribute] = {
+                    "intrin": name,
+                    "fastmathFlags": flags,
+                }
+                become(inner, tvm_llvm.CallIntrinsicOp, properties)
                 continue
             require_convertible(inner)
             conversion.start(inner)

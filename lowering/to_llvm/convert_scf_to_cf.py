@@ -258,11 +258,11 @@ def _replace_args(body: Block, values: Sequence[SSAValue], named: bool = True) -
 
 def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
     """Whether a loop is known to run, and its variable not to overflow."""
-    bounds = [_constant(each) for each in (lower, upper, step)]
-    if None in bounds:
+    first, end, by = map(_constant, (lower, upper, step))
+    if first is None or end is None or by is None:
         return False
-    first, end, by = (each for each in bounds if each is not None)
-    width = lower.type.bitwidth if isinstance(lower.type, IntegerType) else 64
+    type_: Attribute = lower.type
+    width = type_.width.data if isinstance(type_, IntegerType) else 64
     return first < end and by > 0 and end - 1 + by < 1 << (width - 1)
 
 

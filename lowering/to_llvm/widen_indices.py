@@ -1,4 +1,4 @@
-"""Places in memory in the width of addresses: sums, products and loop variables."""
+"""Sums and loop variables that are places in memory, in the width of addresses."""
 
 from __future__ import annotations
 

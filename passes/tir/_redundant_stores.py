@@ -81,19 +81,20 @@ class NeedlessStores:
             and isinstance(read := node.value.owner, tir.LoadOp)
             and self._is_same_element(read, store)
             and (self._is_equal(value, node) or self._is_equal(self._known(value), node))
+            # Last: where writes are takes a walk over the program.
+            and not self._facts.is_written_between(read, store)
             for node in nodes
         )
 
     def _is_same_element(self, read: tir.LoadOp, store: tir.StoreOp) -> bool:
-        """Whether a load has read all that a store writes, and it is still there."""
+        """Whether a load has read all that a store writes, in the same iteration."""
         return (
             read.result.type == store.value.type
             and read.predicate in (None, store.predicate)
             and len(read.indices) == len(store.indices)
             and self._is_same_buffer(read.buffer, store.buffer)
-            and self._are_equal(tuple(read.indices), tuple(store.indices))
             and _runs_once(store, read.parent)
-            and not self._facts.is_written_between(read, store)
+            and self._are_equal(tuple(read.indices), tuple(store.indices))
         )
 
     def _is_same_buffer(self, one: SSAValue, other: SSAValue) -> bool:

@@ -182,15 +182,19 @@ def compare_floats(
     """An fcmp; `predicate` is LLVM's name or MLIR's number."""
     number = predicate if isinstance(predicate, int) else _FCMP[predicate]
     result = vector_of(i1, lhs.type)
-    # xDSL's own operation accepts no vectors and prints no flags.
-    kind = llvm.FCmpOp if result is i1 and not flags.data else tvm_llvm.FCmpOp
     return at.emit(
-        kind,
+        comparison_of_floats(result, flags),
         [lhs, rhs],
         result,
         predicate=_PREDICATES[number],
         fastmathFlags=flags,
     )
+
+
+def comparison_of_floats(result: Attribute, flags: llvm.FastMathAttr) -> type[Operation]:
+    """The class of an fcmp with such a result."""
+    # xDSL's own operation accepts no vectors and prints no flags.
+    return llvm.FCmpOp if result == i1 and not flags.data else tvm_llvm.FCmpOp
 
 
 def compare_integers(
@@ -211,5 +215,10 @@ def select(
     at: Conversion, condition: SSAValue, true: SSAValue, false: SSAValue
 ) -> SSAValue:
     """A select, per element if the condition is a vector."""
-    kind = llvm.SelectOp if condition.type == i1 else tvm_llvm.SelectOp
+    kind = selection(condition.type)
     return at.emit(kind, [condition, true, false], true.type, fastmathFlags=NO_FASTMATH)
+
+
+def selection(condition: Attribute) -> type[Operation]:
+    """The class of a select by a condition of such a type."""
+    return llvm.SelectOp if condition == i1 else tvm_llvm.SelectOp
