@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects import arith, cf, scf
@@ -261,8 +261,9 @@ def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
     first, end, by = map(_constant, (lower, upper, step))
     if first is None or end is None or by is None:
         return False
-    type_: Attribute = lower.type
-    width = type_.width.data if isinstance(type_, IntegerType) else 64
+    width = 64
+    if isinstance(lower.type, IntegerType):
+        width = cast("IntegerType", lower.type).bitwidth
     return first < end and by > 0 and end - 1 + by < 1 << (width - 1)
 
 
