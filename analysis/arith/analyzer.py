@@ -91,6 +91,10 @@ class Memo:
     forms: dict[Expr, Form] = field(default_factory=dict[Expr, Form])
     simplified: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
     """What `simplify` gives with two steps."""
+    compared: dict[tuple[Expr, Expr, Expr, bool], Comparison] = field(
+        default_factory=dict[tuple[Expr, Expr, Expr, bool], Comparison]
+    )
+    """What `compare` gives, by its arguments, and whether it proves transitively."""
 
 
 class Analyzer:
@@ -307,11 +311,20 @@ class Analyzer:
             return Comparison.UNKNOWN
         if difference is None:
             difference = self.canonical_simplify(smart.sub(x, y))
+        transitive = Extension.TRANSITIVELY_PROVE_INEQUALITIES in self.extensions
+        known, key = self.memo.compared, (x, y, difference, transitive)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._compared(x, y, difference, transitive)
+        return found
+
+    def _compared(
+        self, x: Expr, y: Expr, difference: Expr, transitive: bool
+    ) -> Comparison:
         found = of_difference(self.const_int_bound(difference))
         if 0 not in self.modular_set(difference):
             found &= Comparison.NE
         if found not in (Comparison.EQ, Comparison.LT, Comparison.GT):
-            transitive = Extension.TRANSITIVELY_PROVE_INEQUALITIES in self.extensions
             found &= self._comparisons.compare(x, y, transitive=transitive)
         return found
 
@@ -355,7 +368,7 @@ class Analyzer:
         Rounds are rewrite and canonical in turn, and end when a literal is found. With 3
         steps, rewriting is last, so that conditions have its forms.
         """
-        if isinstance(node, Const):
+        if isinstance(node, Const) or self._is_free(node):
             return node
         known = self.memo.simplified if steps == 2 else {}
         if (found := known.get(node)) is not None:
@@ -369,6 +382,14 @@ class Analyzer:
             node = simplify(node)
         known[root] = node
         return node
+
+    def _is_free(self, node: Expr) -> bool:
+        """Whether a node is a variable that stands for nothing else."""
+        return (
+            isinstance(node, Value)
+            and node.dtype != i1
+            and self.facts.value_of(node) is None
+        )
 
     # ---- proofs ----
 
