@@ -8,8 +8,9 @@ they have, and all of them know the result.
 
 What nests hand on to later ones, and nothing else reads, is not in memory: a result of a
 row is with each thread, and so are the elements of a thread, for rows of up to
-`row_in_registers` elements. Longer rows are written to memory, and each thread reads back
-what it has written itself.
+`row_in_registers` elements. Elements of longer rows are computed again where they are
+used; those that need what is overwritten since then are written to memory, and each
+thread reads back what it has written itself.
 """
 
 from __future__ import annotations
@@ -72,6 +73,11 @@ class _Kernel:
         init=False, default_factory=dict[SSAValue, SSAValue]
     )
     """For buffers of results, or of elements, what a thread has of them."""
+    again: dict[SSAValue, tuple[RowNest, SSAValue]] = field(
+        init=False, default_factory=dict[SSAValue, "tuple[RowNest, SSAValue]"]
+    )
+    """Buffers whose elements are computed again: by which map, and where a thread has
+    those of a stretch."""
 
     # ---- sizes ----
 
@@ -182,8 +188,12 @@ class _Kernel:
 
     def _each_lane(self, one: RowNest, write: Callable[[Expr], None]) -> None:
         """The neighbours of a stretch, at once where they can be."""
-        fits = bool(one.wide) and is_vectorizable(one.nest, one.wide[-1])
-        fits = fits and self.lanes > 1 and self.device.lanes_of(one.nest) > 1
+        fits = self.lanes > 1 and all(
+            bool(each.wide)
+            and is_vectorizable(each.nest, each.wide[-1])
+            and self.device.lanes_of(each.nest) > 1
+            for each in (*self._needed(one), one)
+        )
         kind = tir.ForKind.VECTORIZED if fits else tir.ForKind.UNROLLED
         lanes = smart.const(self.lanes, self.columns.dtype)
         with self.code.loop("v", lanes, kind) as lane:
@@ -207,6 +217,10 @@ class _Kernel:
                 lanes = smart.const(self.lanes, step.dtype)
                 place = smart.add(smart.mul(step, lanes), lane)
                 found[buffer] = (value, (place,))
+        if lane is not None:
+            found |= {
+                buffer: (value, (lane,)) for buffer, (_, value) in self.again.items()
+            }
         return found
 
     def _is_private(self, buffer: SSAValue) -> bool:
@@ -225,10 +239,15 @@ class _Kernel:
         nest = one.nest
         for buffer in nest.written & self.found.of_column:
             self._keep(buffer)
+        if self._can_be_computed_again(one):
+            for buffer in nest.written:
+                self.again[buffer] = one, self._own(buffer, self.lanes)
+            return
 
         with self._each_stretch(one) as (step, unit):
 
             def write(lane: Expr) -> None:
+                self._compute_needed(one, step, unit, lane)
                 places = self._places(step, lane)
                 nest.write_body(self.code, self._point(one, unit, lane), places)
 
@@ -242,9 +261,47 @@ class _Kernel:
         if size > self.device.row_in_registers:
             return
         count = int(smart.literal(self.steps) or 1) * self.lanes
+        self.values[buffer] = self._own(buffer, count)
+
+    def _own(self, buffer: SSAValue, count: int) -> SSAValue:
+        """Memory of a thread for some elements of a buffer."""
         dtype = tir.buffer_definition(buffer).type.element_type
-        name = buffer.name_hint or "own"
-        self.values[buffer] = self.code.alloc(name, [count], dtype, "local")
+        return self.code.alloc(buffer.name_hint or "own", [count], dtype, "local")
+
+    def _can_be_computed_again(self, one: RowNest) -> bool:
+        """Whether what a map writes is nothing but what later nests may compute."""
+        nest, nests = one.nest, [each.nest for each in self.found.nests]
+        place = next(n for n, each in enumerate(nests) if each is nest)
+        others = [*nests[:place], *nests[place + 1 :]]
+        read = {access.buffer for access in nest.accesses if not access.writes}
+        return all(
+            buffer in self.found.of_column
+            and buffer not in self.values
+            and self._is_private(buffer)
+            and not any(buffer in each.written for each in others)
+            for buffer in nest.written
+        ) and not any(read & each.written for each in nests[place:])
+
+    def _needed(self, one: RowNest) -> list[RowNest]:
+        """The maps that are computed again for a nest, in their order."""
+        pending, found = [one], set[SSAValue]()
+        while pending:
+            for access in pending.pop().nest.accesses:
+                maker, _ = self.again.get(access.buffer, (one, None))
+                if maker is not one and access.buffer not in found:
+                    found.add(access.buffer)
+                    pending.append(maker)
+        return [
+            each
+            for each in self.found.nests
+            if each is not one and not found.isdisjoint(each.nest.written)
+        ]
+
+    def _compute_needed(self, one: RowNest, step: Expr, unit: Expr, lane: Expr) -> None:
+        """Compute again what a nest needs of an element."""
+        for each in self._needed(one):
+            point, places = self._point(each, unit, lane), self._places(step, lane)
+            each.nest.write_body(self.code, point, places)
 
     def _write_of_row(self, one: RowNest) -> None:
         """A map with one element of a row: each thread computes it."""
@@ -282,6 +339,7 @@ class _Kernel:
         with self._each_stretch(one) as (step, unit):
 
             def add(lane: Expr) -> None:
+                self._compute_needed(one, step, unit, lane)
                 point = self._point(one, unit, lane)
                 places = self._places(step, lane)
                 own.add(nest.value_at(code, reduction.term, point, places), lane)

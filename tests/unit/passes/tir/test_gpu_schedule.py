@@ -271,9 +271,21 @@ def test_elements_of_rows_stay_with_their_threads() -> None:
         if op.buffer.name_hint == "e"
     ]
     assert found == [8]
+
+
+def test_elements_of_long_rows_are_computed_again() -> None:
+    """They are in no memory; those that need what is overwritten are."""
     few = GPUSchedule("cuda", threads=64, row_in_registers=299)
-    text = str(scheduled(softmax(4, 300, "float32"), few))
-    assert '"e" : !tir.buffer<4x300xf32>' in text
+    text = softmax(4, 300, "float32")
+    made = str(scheduled(text, few))
+    assert ('"e"' in made, "4x300xf32>" in made.partition("tir.for")[2]) == (True, False)
+    assert made.count('"exp"') == 2
+    a = numbers("float32", 4, 300)
+    e = np.exp(a.astype("f8"))
+    exact = (e / e.sum(axis=1, keepdims=True)).astype("f4")
+    check(text, [a], [exact], DTYPES["float32"], 1, few)
+    text = text.replace("C[vi, vk] = e", "A[vi, vk] = 0.0\n            C[vi, vk] = e")
+    assert '"e" : !tir.buffer<4x300xf32>' in str(scheduled(text, few))
 
 
 def layer_norm(m: object, n: object) -> str:
