@@ -475,6 +475,8 @@ REALIZE_ANNOTATIONS: Final = _table(
 
 KERNEL_LAUNCH_PARAMS: Final = "tir.kernel_launch_params"
 """The attribute of a kernel that says what launches pass after its arguments."""
+MIN_BLOCKS: Final = "tir.min_blocks"
+
 USE_DYNAMIC_SHARED: Final = "tir.use_dyn_shared_memory"
 """The entry of `tir.kernel_launch_params` for the bytes of dynamic shared memory."""
 
@@ -491,6 +493,12 @@ FUNCTION_ATTRIBUTES: Final = _table(
         ABI_KEY,
         STR,
         '`"ffi"`: the packed convention is that of tvm-ffi',
+        "code generators",
+    ),
+    Annotation(
+        MIN_BLOCKS,
+        INT,
+        "as many blocks as a multiprocessor holds at least; its registers are theirs",
         "code generators",
     ),
     Annotation("tir.noalias", FLAG, "no two parameters overlap", "code generators"),

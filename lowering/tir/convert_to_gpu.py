@@ -101,8 +101,9 @@ class ConvertToGPU(CompilerPass):
         products and copies of matrices that PTX lacks, or of 4 bits or fewer; a tensor
         map of other boxes than the kernel copies, or that is not made by the function
         that launches; reductions over threads: run tir-lower-thread-allreduce
-    Attributes: read: `global_symbol`, `tir.noalias`, `target`,
+    Attributes: read: `global_symbol`, `tir.noalias`, `target`, `tir.min_blocks`,
         `tir.kernel_launch_params`; created: gpu.container_module, gpu.known_block_size,
+        `nvvm.minctasm` on kernels of functions with `tir.min_blocks`,
         `llvm.noalias` on memref arguments, `llvm.byval` and `nvvm.grid_constant` on
         tensor maps, and `llvm.align` on these and on arguments that all launches pass
         from the start of a buffer whose `data_alignment` is a multiple of 16 bytes;

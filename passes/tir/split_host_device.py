@@ -17,7 +17,7 @@ from xdsl_tvm.analysis.tir.function_target import (
     is_device_that_can_fail,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.annotations import is_true
+from xdsl_tvm.dialects.tir.annotations import MIN_BLOCKS, is_true
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import UniqueNames, symbol_name
@@ -78,9 +78,9 @@ class SplitHostDevice(CompilerPass):
         a value in a `tir.launch_thread`; a region that uses a value of a type which
         parameters cannot have; a region inside of an operation that may have symbols of
         its own, as unregistered ones may
-    Attributes: read: `global_symbol` and `tir.noalias` of functions; created: `target`,
-        `tir.is_global_func`, `tir.noalias` and `tir_non_negative_var` on kernels;
-        removed: none
+    Attributes: read: `global_symbol`, `tir.noalias` and `tir.min_blocks` of functions;
+        created: `target`, `tir.is_global_func`, `tir.noalias`, `tir.min_blocks` and
+        `tir_non_negative_var` on kernels; removed: none
     Differs from TVM: a kernel has `tir.noalias` only if its pointers are known to be to
         different memory: if the function has `tir.noalias`, or all of them but one are
         to memory that the function allocates. TVM always adds it, and compiled kernels
@@ -163,6 +163,8 @@ def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
         attributes["tir.noalias"] = BoolAttr.from_bool(True)
     if captures.sizes:
         attributes["tir_non_negative_var"] = captures.sizes
+    if MIN_BLOCKS in func.attributes:
+        attributes[MIN_BLOCKS] = func.attributes[MIN_BLOCKS]
     kernel = tir.FuncOp(
         name,
         ([arg.type for arg in body.args], outputs),

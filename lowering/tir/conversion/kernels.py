@@ -30,6 +30,7 @@ from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.dialects.tir.annotations import (
     KERNEL_LAUNCH_PARAMS,
+    MIN_BLOCKS,
     USE_DYNAMIC_SHARED,
     integer_of,
 )
@@ -201,6 +202,9 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     block_size = kernel.block_size
     if DYNAMIC_INDEX not in block_size:
         attributes["gpu.known_block_size"] = DenseArrayBase.from_list(i32, block_size)
+    least = source.attributes.get(MIN_BLOCKS)
+    if least is not None:
+        attributes["nvvm.minctasm"] = least
     known = _argument_attributes(source, inputs, kernels)
     if known != [DictionaryAttr({})] * len(known):
         attributes[ARGUMENT_ATTRIBUTES] = ArrayAttr(known)

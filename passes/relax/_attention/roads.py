@@ -6,10 +6,18 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    Float16Type,
+    Float32Type,
+    IntegerAttr,
+    i32,
+)
+from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.dialects.relax.types import TensorInfo
+from xdsl_tvm.dialects.tir.annotations import MIN_BLOCKS
 from xdsl_tvm.passes.relax._attention.few_queries import MOST_QUERIES, FewQueries
 from xdsl_tvm.passes.relax._attention.matching import Dtypes, FoundAttention
 from xdsl_tvm.passes.relax._attention.one_pass import OnePass
@@ -38,6 +46,10 @@ class Road(ABC):
             return False
         sizes = what.features, what.value_features
         return all(0 < each <= self.most_features for each in sizes)
+
+    def attributes(self, found: FoundAttention) -> dict[str, Attribute]:
+        """Those of the function, besides what all functions have."""
+        return {}
 
     @abstractmethod
     def write(self, code: LoopCode, places: Places) -> None:
@@ -93,6 +105,12 @@ class ThreadBlocks(Road):
             return False
         sizes = found.what.features, found.what.value_features
         return all(has_copies(each, dtype) for each in sizes)
+
+    def attributes(self, found: FoundAttention) -> dict[str, Attribute]:
+        """Without a number of blocks, ptxas spills registers of f32 to hold three."""
+        info = TensorInfo.of(found.operands[0].type)
+        is_wide = info is not None and isinstance(info.dtype, Float32Type)
+        return {MIN_BLOCKS: IntegerAttr(1, i32)} if is_wide else {}
 
     def write(self, code: LoopCode, places: Places) -> None:
         is_narrow = not isinstance(places.query.dtype, Float32Type)

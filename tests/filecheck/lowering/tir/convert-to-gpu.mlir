@@ -2,7 +2,7 @@
 
 // The host launches; what the kernel uses becomes its arguments, pointers first.
 
-tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", tir.noalias = true} {
+tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", tir.noalias = true, tir.min_blocks = 2 : i32} {
   %n = tir.shape_var "n" : i32
   %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xf32>
   %c127 = tir.const 127 : i32
@@ -43,7 +43,7 @@ tir.func @scale(%a: !tir.handle, %s: f32) attributes {global_symbol = "scale", t
 // CHECK:           %[[X:.*]] = memref.load %[[KA]]
 // CHECK:           arith.mulf %[[X]], %[[KS]] : f32
 // CHECK:           "gpu.return"()
-// CHECK:         sym_name = "scale_kernel", gpu.known_block_size = array<i32: 128, 1, 1>
+// CHECK:         sym_name = "scale_kernel", gpu.known_block_size = array<i32: 128, 1, 1>, nvvm.minctasm = 2 : i32
 // CHECK-SAME:      arg_attrs = [{llvm.noalias, llvm.align = 16 : i64}, {}, {}]
 
 // -----

@@ -1,15 +1,15 @@
 // RUN: xdsl-opt %s -p tir-split-host-device --split-input-file | filecheck %s
 
 // CASE: SplitHostDevice.1
-tir.func @main(%n: i32) attributes {global_symbol = "main", target = #tir.target<"cuda", host = #tir.target<"llvm">>} {
+tir.func @main(%n: i32) attributes {global_symbol = "main", tir.min_blocks = 2 : i32, target = #tir.target<"cuda", host = #tir.target<"llvm">>} {
   tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
     tir.evaluate %n : i32
   }
 }
-// CHECK:       tir.func @main(%[[N:.*]]: i32) attributes {global_symbol = "main", target = #tir.target<"cuda", host = #tir.target<"llvm">>} {
+// CHECK:       tir.func @main(%[[N:.*]]: i32) attributes {global_symbol = "main", tir.min_blocks = 2 : i32, target = #tir.target<"cuda", host = #tir.target<"llvm">>} {
 // CHECK-NEXT:    tir.call_func @main_kernel(%[[N]]) : (i32) -> ()
 // CHECK-NEXT:  }
-// CHECK-NEXT:  tir.func @main_kernel(%[[K:.*]]: i32) attributes {target = #tir.target<"cuda">, tir.is_global_func = true, tir.noalias = true, param_names = ["n"]} {
+// CHECK-NEXT:  tir.func @main_kernel(%[[K:.*]]: i32) attributes {target = #tir.target<"cuda">, tir.is_global_func = true, tir.noalias = true, tir.min_blocks = 2 : i32, param_names = ["n"]} {
 // CHECK-NEXT:    tir.evaluate %[[K]] : i32
 // CHECK-NEXT:  }
 
