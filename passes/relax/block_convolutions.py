@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, i32
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i32, i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
@@ -86,6 +87,9 @@ class BlockConvolutions(CompilerPass):
             return
         for blocks, written in by_function(op, relax.DataflowOp):
             for dataflow in blocks:
+                if has_dot:
+                    for each in list(dataflow.body.block.ops):
+                        _fill_channels(each, lanes)
                 conversion = LayoutConversion(
                     lambda each: _layouts(each, lanes, has_dot), written
                 )
@@ -96,22 +100,13 @@ def _layouts(op: Operation, lanes: int, has_dot: bool) -> Sequence[str] | None:
     """The layouts of data, weight and result that suit an operator."""
     if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
         return None
-    if not isinstance(op.weight.owner, relax.ConstantOp):
+    shapes = _known_shapes(op)
+    if shapes is None:
         return None
-    infos = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
-    data, weight, result = (info and info.shape for info in infos)
-    if not data or not weight or not result:
-        return None
-    # Any number of images will do.
-    image, window = _constants(data[1:]), _constants(weight)
-    if image is None or window is None or _constants(result[1:]) is None:
-        return None
-    (channels, *_), (outputs, inputs, *_) = image, window
+    (channels, *_), (outputs, inputs, *_) = shapes
     groups = op.groups.value.data
-    if has_dot and groups == 1 and inputs % BYTES_OF_DOT == 0 and outputs >= lanes:
-        dtypes = [info and info.dtype for info in infos]
-        if dtypes[2] == i32 and all(map(is_byte, dtypes[:2])):
-            return "NHWC", "HWIO", "NHWC"
+    if has_dot and inputs % BYTES_OF_DOT == 0 and _has_bytes(op, lanes):
+        return "NHWC", "HWIO", "NHWC"
     if inputs == 1 and groups == outputs == channels:
         size = _block(channels, lanes)
         return None if size is None else (f"NCHW{size}c", f"OIHW{size}o", f"NCHW{size}c")
@@ -124,6 +119,58 @@ def _layouts(op: Operation, lanes: int, has_dot: bool) -> Sequence[str] | None:
     if before is None:
         return None
     return f"NCHW{before}c", f"OIHW{before}i{after}o", blocked
+
+
+def _known_shapes(op: relax.Conv2DOp) -> tuple[tuple[int, ...], ...] | None:
+    """The extents of the data but for the batch, any of which will do, and those of the
+    weight, where they are known and the weight is."""
+    if not _is_constant(op.weight):
+        return None
+    infos = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
+    data, weight, result = (info and info.shape for info in infos)
+    if not data or not weight or not result or _constants(result[1:]) is None:
+        return None
+    image, window = _constants(data[1:]), _constants(weight)
+    return None if image is None or window is None else (image, window)
+
+
+def _is_constant(weight: SSAValue) -> bool:
+    """Whether a weight is a constant, or one that is padded here."""
+    owner = weight.owner
+    if isinstance(owner, relax.PadOp):
+        owner = owner.operands[0].owner
+    return isinstance(owner, relax.ConstantOp)
+
+
+def _has_bytes(op: relax.Conv2DOp, lanes: int) -> bool:
+    """Whether sums of products of bytes are in i32, of one group and enough outputs."""
+    infos = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
+    data, weight, result = (info and info.dtype for info in infos)
+    shape = infos[1] and infos[1].shape
+    if not shape or op.groups.value.data != 1 or (shape[0].value or 0) < lanes:
+        return False
+    return is_byte(data) and is_byte(weight) and result == i32
+
+
+def _fill_channels(op: Operation, lanes: int) -> None:
+    """Add channels of zeros to the data and the weights of a convolution of bytes, up to
+    full quads, and with them the padding, so that the data are copied once."""
+    if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
+        return
+    shapes = _known_shapes(op)
+    if shapes is None or not _has_bytes(op, lanes):
+        return
+    missing = -shapes[1][1] % BYTES_OF_DOT
+    if not missing:
+        return
+    around = [side for pair in op.window_padding for side in pair]
+    channels, places = [0, 0, 0, missing], ((0, around), (1, [0] * len(around)))
+    for position, others in places:
+        filled = relax.PadOp(op.operands[position], [*channels, *others])
+        filled.location = op.location
+        Rewriter.insert_op(filled, InsertPoint.before(op))
+        op.operands[position] = filled.results[0]
+    op.properties["padding"] = DenseArrayBase.from_list(i64, [0] * len(around))
 
 
 def _block(channels: int, lanes: int) -> int | None:

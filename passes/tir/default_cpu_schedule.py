@@ -23,6 +23,10 @@ from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
     schedule_map,
     streams,
 )
+from xdsl_tvm.passes.tir._cpu_schedule.narrow_map import (
+    is_narrow_map,
+    schedule_narrow_map,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
     Machine,
     is_for_cpu,
@@ -391,6 +395,9 @@ def _write(
     transpose = None if point else match_large_transpose(nest, machine)
     if transpose is not None:
         schedule_transpose(code, transpose, machine, parallel=parallel)
+        return True
+    if is_map(nest) and not point and is_narrow_map(nest):
+        schedule_narrow_map(code, nest, parallel=parallel)
         return True
     if is_map(nest):
         schedule_map(

@@ -20,7 +20,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, find_nest
-from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_map
+from xdsl_tvm.passes.tir._schedule.maps import is_lazy, is_map, narrow_axes
 from xdsl_tvm.passes.tir._schedule.unscheduled import is_unscheduled
 from xdsl_tvm.passes.tir.rewriting.statements import may_write
 
@@ -48,11 +48,12 @@ class InlineBlocks(CompilerPass):
         A map that fills an allocated buffer goes into the one nest that reads it, if no
         element is computed more often than before (a mere copy may be), if nothing
         between writes what it reads, and if what is read stays next to each other along
-        the innermost loop. Then, where a map is the last to read an allocated buffer, at
-        the element that it stores to, and the buffer that it stores to is of the same
-        type and used for nothing else, the first buffer is that second one: the sums of
-        a matrix product, and the bias after it, are then in one place. Time is linear
-        in the size of the function and the number of uses of its buffers.
+        the innermost loop, or, where that loop of a map has four iterations or fewer,
+        along the one around it. Then, where a map is the last to read an allocated
+        buffer, at the element that it stores to, and the buffer that it stores to is of
+        the same type and used for nothing else, the first buffer is that second one: the
+        sums of a matrix product, and the bias after it, are then in one place. Time is
+        linear in the size of the function and the number of uses of its buffers.
     Leaves alone: functions with a schedule, as tir-default-cpu-schedule takes them, for
         any target;
         buffers of parameters; buffers with several readers; maps with lazy choices before
@@ -308,6 +309,10 @@ def _is_worth_inlining(nest: Nest, stored: Access, reader: Nest) -> bool:
     )
     if is_repeated and not is_copy:
         return False
+    narrow = narrow_axes(reader)
+    if narrow is not None and is_map(reader) and not is_repeated:
+        # Its last axis is no vector anyway.
+        return all(access.step(narrow[0]) in (0, 1) for access in loads)
     if is_lazy(nest) and not is_lazy(reader):
         return False
     inner = _axis_of_last(nest, stored)

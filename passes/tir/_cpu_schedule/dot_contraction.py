@@ -37,6 +37,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
 )
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import INTO_FIRST_CACHE, fetch
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine
 from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
@@ -44,6 +45,8 @@ from xdsl_tvm.passes.tir._schedule.maps import is_lazy
 
 _MOST_VECTORS = 4
 _RANK_OF_PANELS = 3
+_QUADS_AHEAD = 12
+"""Quads between what is copied and what is fetched."""
 
 
 def is_dot_contraction(found: Contraction, machine: Machine) -> bool:
@@ -282,6 +285,8 @@ class DotContraction(ContractionLoops):
 
             whole_quads = smart.floordiv(present, self.number(BYTES_OF_DOT))
             with code.loop("quad", whole_quads) as quad:
+                if len(terms) == 1:
+                    self._fetch_quad(part, first, quad)
                 for k in range(BYTES_OF_DOT):
                     read_whole(k, smart.add(_four(quad), self.number(k)))
                 write(quad)
@@ -294,6 +299,23 @@ class DotContraction(ContractionLoops):
 
         width, fits = self.width, self.fits(first, self.width, self.columns)
         self._copy_padded(size, first, width, self.columns, fits, whole, copy, store)
+
+    def _fetch_quad(self, part: Part, first: Expr, quad: Expr) -> None:
+        """Fetch the columns of a panel from `first` on, of some quads later: rows of a
+        matrix are too far from each other for the processor to do that by itself."""
+        found, load, number = self.found, self.dots.bytes_of_b, self.number
+        for k in range(BYTES_OF_DOT):
+            term = smart.add(_four(quad), number(BYTES_OF_DOT * _QUADS_AHEAD + k))
+            term = smart.add(_four(part.term), term)
+            term = smart.minimum(term, smart.sub(self._single_terms, number(1)))
+            for within in (0, self.width - 1):
+                column = smart.add(first, number(within))
+                split = self._split(column, found.columns)
+                axes = points([*found.columns, *found.terms], [*split, term])
+                at = {**self.point, **axes}
+                trees = (view(index, found.nest.trees) for index in load.indices)
+                places = [found.nest.tree_at(tree, at) for tree in trees]
+                fetch(self.code, load.buffer, places, INTO_FIRST_CACHE)
 
     def _with_columns(self, part: Part, panel: Expr) -> Part:
         part = super()._with_columns(part, panel)

@@ -8,7 +8,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._loops.loop_nest import Nest
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
 
 
 def is_map(nest: Nest) -> bool:
@@ -19,6 +19,21 @@ def is_map(nest: Nest) -> bool:
 def is_lazy(nest: Nest) -> bool:
     """Whether the block chooses what to compute, which vectors cannot."""
     return any(isinstance(op, tir.IfThenElseOp) for op in all_ops(nest.block.body))
+
+
+_MOST_NARROW = 4
+_LEAST_BEFORE = 16
+
+
+def narrow_axes(nest: Nest) -> tuple[Axis, Axis] | None:
+    """The last two axes of a nest with more than one iteration, where the last one has a
+    few, fewer than vectors have lanes, and the other one many; None for other nests."""
+    axes = [axis for axis in nest.axes if axis.size != 1]
+    if len(axes) < len("pc"):
+        return None
+    *_, before, last = axes
+    is_narrow = 1 < (last.size or 0) <= _MOST_NARROW
+    return (before, last) if is_narrow and (before.size or 0) >= _LEAST_BEFORE else None
 
 
 def is_walked_in_order(nest: Nest) -> bool:
