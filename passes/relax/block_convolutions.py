@@ -105,9 +105,12 @@ def _layouts(op: Operation, lanes: int, has_dot: bool) -> Sequence[str] | None:
         return None
     (channels, *_), (outputs, inputs, *_) = shapes
     groups = op.groups.value.data
-    if has_dot and inputs % BYTES_OF_DOT == 0 and _has_bytes(op, lanes):
+    is_dense = groups == 1 and _has_bytes(op, lanes)
+    if has_dot and inputs % BYTES_OF_DOT == 0 and is_dense:
         return "NHWC", "HWIO", "NHWC"
     if inputs == 1 and groups == outputs == channels:
+        if has_dot and channels % lanes == 0 and _has_bytes(op, lanes):
+            return "NHWC", "HWIO", "NHWC"
         size = _block(channels, lanes)
         return None if size is None else (f"NCHW{size}c", f"OIHW{size}o", f"NCHW{size}c")
     before, after = _block(inputs, lanes), _block(outputs // groups, lanes)
@@ -143,11 +146,11 @@ def _is_constant(weight: SSAValue) -> bool:
 
 
 def _has_bytes(op: relax.Conv2DOp, lanes: int) -> bool:
-    """Whether sums of products of bytes are in i32, of one group and enough outputs."""
+    """Whether sums of products of bytes are in i32, and outputs fill vectors."""
     infos = [TensorInfo.of(value.type) for value in (op.data, op.weight, op.result)]
     data, weight, result = (info and info.dtype for info in infos)
     shape = infos[1] and infos[1].shape
-    if not shape or op.groups.value.data != 1 or (shape[0].value or 0) < lanes:
+    if not shape or (shape[0].value or 0) < lanes:
         return False
     return is_byte(data) and is_byte(weight) and result == i32
 
@@ -158,7 +161,7 @@ def _fill_channels(op: Operation, lanes: int) -> None:
     if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
         return
     shapes = _known_shapes(op)
-    if shapes is None or not _has_bytes(op, lanes):
+    if shapes is None or op.groups.value.data != 1 or not _has_bytes(op, lanes):
         return
     missing = -shapes[1][1] % BYTES_OF_DOT
     if not missing:

@@ -14,18 +14,23 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._cpu_schedule.byte_depthwise import (
+    ByteDepthwise,
+    match_byte_depthwise,
+    schedule_byte_depthwise,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.contraction import (
     match_large_contraction,
     schedule_contraction,
+)
+from xdsl_tvm.passes.tir._cpu_schedule.divided_map import (
+    is_divided_map,
+    schedule_divided_map,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import (
     FENCED,
     schedule_map,
     streams,
-)
-from xdsl_tvm.passes.tir._cpu_schedule.narrow_map import (
-    is_narrow_map,
-    schedule_narrow_map,
 )
 from xdsl_tvm.passes.tir._cpu_schedule.options import (
     Machine,
@@ -289,6 +294,9 @@ def _contraction(nest: Nest, machine: Machine) -> Contraction | None:
     windowed = match_windowed(reduction, machine)
     if windowed is not None:
         return windowed
+    depthwise = match_byte_depthwise(reduction, machine)
+    if depthwise is not None:
+        return depthwise
     if match_few_rows(reduction, {}, machine) is not None:
         return None
     return match_large_contraction(reduction, machine)
@@ -302,6 +310,8 @@ def _stands_alone(nest: Nest, machine: Machine) -> bool:
     windowed = match_windowed(reduction, machine)
     if windowed is not None:
         return windowed.element is not None
+    if match_byte_depthwise(reduction, machine) is not None:
+        return True
     few = match_few_rows(reduction, {}, machine)
     if few is not None:
         return not few.is_batched
@@ -359,6 +369,8 @@ def _write_contraction(
 ) -> None:
     if isinstance(found, Windowed):
         schedule_windowed(code, found, machine, {}, parallel=parallel)
+    elif isinstance(found, ByteDepthwise):
+        schedule_byte_depthwise(code, found, machine, parallel=parallel)
     else:
         schedule_contraction(code, found, machine, parallel=parallel)
 
@@ -396,8 +408,8 @@ def _write(
     if transpose is not None:
         schedule_transpose(code, transpose, machine, parallel=parallel)
         return True
-    if is_map(nest) and not point and is_narrow_map(nest):
-        schedule_narrow_map(code, nest, parallel=parallel)
+    if is_map(nest) and not point and is_divided_map(nest):
+        schedule_divided_map(code, nest, machine, parallel=parallel)
         return True
     if is_map(nest):
         schedule_map(
@@ -416,6 +428,10 @@ def _write(
     windowed = match_windowed(reduction, machine)
     if windowed is not None:
         schedule_windowed(code, windowed, machine, point, parallel=parallel)
+        return True
+    depthwise = None if point else match_byte_depthwise(reduction, machine)
+    if depthwise is not None:
+        schedule_byte_depthwise(code, depthwise, machine, parallel=parallel)
         return True
     few = match_few_rows(reduction, point, machine)
     contraction = None if point else match_large_contraction(reduction, machine)

@@ -248,3 +248,61 @@ def test_features_of_a_target() -> None:
     if llvm_jit.host_vector_bytes() == 64:
         assert llvm_jit.host_vector_bytes("-avx512f") == 32
         assert "avx512vnni" not in llvm_jit.host_features("-avx512f")
+
+
+def _depthwise(
+    channels: int, a: str, b: str, step: int = 1, narrow: str = ""
+) -> ModuleOp:
+    """A window of 2 by 3 for each channel of an image with channels last, and what is
+    made of the sums, if there is a type for it."""
+    height, width = 3, 6
+    rows, columns = 2 + (height - 1) * step, 3 + (width - 1) * step
+    sums = (
+        "T.match_buffer(z, ({}), 'int32')"
+        if not narrow
+        else "T.alloc_buffer(({}), 'int32')"
+    )
+    shape = f"1, {height}, {width}, {channels}"
+    after = ""
+    if narrow:
+        after = f"""
+    D = T.match_buffer(z, ({shape}), "{narrow}")
+    for n, i, j, c in T.grid({shape}):
+        with T.block("D"):
+            vn, vi, vj, vc = T.axis.remap("SSSS", [n, i, j, c])
+            D[vn, vi, vj, vc] = T.Cast(
+                "{narrow}",
+                T.nearbyint(T.Cast("float32", C[vn, vi, vj, vc]) * T.float32(0.01)),
+            )
+"""
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, (1, {rows}, {columns}, {channels}), "{a}")
+    B = T.match_buffer(y, (2, 3, 1, {channels}), "{b}")
+    C = {sums}{shape}), "int32")
+    for n, i, j, c, u, v in T.grid({shape}, 2, 3):
+        with T.block("C"):
+            vn, vi, vj, vc, vu, vv = T.axis.remap("SSSSRR", [n, i, j, c, u, v])
+            with T.init():
+                C[vn, vi, vj, vc] = 0
+            C[vn, vi, vj, vc] = C[vn, vi, vj, vc] + T.Cast(
+                "int32", A[vn, vi * {step} + vu, vj * {step} + vv, vc]
+            ) * T.Cast("int32", B[vu, vv, 0, vc])
+{after}""")
+
+
+@pytest.mark.parametrize(
+    ("channels", "a", "b", "step", "narrow"),
+    [
+        (8, "uint8", "int8", 1, "uint8"),
+        (4, "int8", "uint8", 2, ""),
+        (8, "int8", "int8", 1, "int8"),
+        (4, "uint8", "uint8", 1, ""),
+    ],
+)
+def test_depthwise(channels: int, a: str, b: str, step: int, narrow: str) -> None:
+    """All signs; steps of columns and single ones; sums and what is made of them."""
+    module = _depthwise(channels, a, b, step, narrow)
+    text = str(SCHEDULE(module))
+    assert DOT in text
+    check_semantics(module, (SCHEDULE,))
