@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -31,6 +31,7 @@ from xdsl_tvm.runtime.ndarray import host_value
 from xdsl_tvm.runtime.object_cache import ObjectCache
 from xdsl_tvm.runtime.packed_calls import Externs
 from xdsl_tvm.runtime.pipelines import apply_pipelines, target_or_current
+from xdsl_tvm.runtime.rewritten_weights import rewritten_weights
 from xdsl_tvm.runtime.start import StartedExecutable
 
 TARGETS = ("llvm", "cuda")
@@ -52,7 +53,11 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
         is_used = kind == "llvm" and llvm_jit.holds_data()
         reserved = ReservedMemory(work, is_used=is_used)
         stack.enter_context(elements_in(reserved))
-        constants = EarlyConstants(values, work, reserved)
+        # A text is read while threads work.
+        rewritten: Collection[str | int] = ()
+        if options.optimize and isinstance(module, ModuleOp):
+            rewritten = rewritten_weights(module)
+        constants = EarlyConstants(values, work, reserved, rewritten)
         loaded = _loaded(module)
         is_early = kind == "llvm" and options.optimize and has_relax_functions(loaded)
         if is_early and options.params and not threads.is_running():

@@ -40,8 +40,12 @@ _PROTECT_READ = 1
 class _Region:
     """Memory of this process, which constants take from its start on."""
 
-    def __init__(self, size: int, alignment: int = _LINE) -> None:
-        if size >= _HUGE:
+    def __init__(
+        self, size: int, alignment: int = _LINE, *, is_read_often: bool = True
+    ) -> None:
+        self.is_read_often = is_read_often
+        is_huge = is_read_often and size >= _HUGE
+        if is_huge:
             alignment = max(alignment, _HUGE)
         length = max(size + alignment, 1)
         if hasattr(mmap, "MAP_PRIVATE"):
@@ -53,7 +57,7 @@ class _Region:
         self._start = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._end = -self._start % alignment
         self._is_finished = False
-        if size >= _HUGE:
+        if is_huge:
             advise_huge_pages(self._start, length)
 
     def holds(self, address: int) -> bool:
@@ -136,22 +140,35 @@ class ReservedMemory:
             if future is not None:
                 self._touching.append(future)
 
-    def places(self, sizes: Sequence[int]) -> list[memoryview | None]:
-        """Memory of these sizes, to be written once, as `element_places` has it."""
+    def places(
+        self, sizes: Sequence[int], *, is_read_often: bool = True
+    ) -> list[memoryview | None]:
+        """Memory of these sizes, to be written once, as `element_places` has it.
+
+        What is not read often has no huge pages, which may take the system longer to
+        make: memory that a virtual machine has given back consists of them.
+        """
         total = sum(size + _LINE for size in sizes)
-        region = next((each for each in self._regions if each.has(total, _LINE)), None)
+        region = self._with(total, _LINE) if is_read_often else None
         if region is None and total >= _WORTH_A_REGION:
-            region = self._region(total)
+            region = self._region(total, is_read_often=is_read_often)
         if region is None:
             return [None] * len(sizes)
         self._stop_touching()
         return [region.take(size, _LINE) for size in sizes]
 
-    def _region(self, size: int) -> _Region | None:
+    def _with(self, size: int, alignment: int) -> _Region | None:
+        """A region of which so many bytes can be taken."""
+        for each in self._regions:
+            if each.is_read_often and each.has(size, alignment):
+                return each
+        return None
+
+    def _region(self, size: int, *, is_read_often: bool = True) -> _Region | None:
         if not self._is_used:
             return None
         try:
-            region = _Region(size)
+            region = _Region(size, is_read_often=is_read_often)
         except OSError:
             # The process is limited to less.
             return None
@@ -179,8 +196,7 @@ class ReservedMemory:
     def with_space(self, size: int, alignment: int) -> _Region:
         """A region of which so many bytes can be taken; early work is ended."""
         self._stop_touching()
-        found = (each for each in self._regions if each.has(size, alignment))
-        return next(found, None) or _Region(size, alignment)
+        return self._with(size, alignment) or _Region(size, alignment)
 
     def finish(self) -> None:
         """All regions are read-only, and have only what is taken."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import Future
 from typing import Any, cast
 
@@ -10,9 +10,9 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.array_bytes import ElementMemory
 from xdsl_tvm.dialects.in_threads import map_in_threads
 from xdsl_tvm.dialects.relax.dense import dense_of
+from xdsl_tvm.runtime.constant_memory import ReservedMemory
 from xdsl_tvm.runtime.early_work import EarlyWork
 
 _LARGE = 1 << 20
@@ -24,11 +24,16 @@ _Array = np.ndarray[Any, Any]
 class EarlyConstants:
     """Values for parameters, of which threads copy large arrays to attributes.
 
-    Their elements are written to `memory`, as far as it has any.
+    Their elements are written to `memory`, as far as it has any. Code does not read those
+    of `rewritten` where they are.
     """
 
     def __init__(
-        self, params: Mapping[str | int, Any], work: EarlyWork, memory: ElementMemory
+        self,
+        params: Mapping[str | int, Any],
+        work: EarlyWork,
+        memory: ReservedMemory,
+        rewritten: Collection[str | int] = (),
     ) -> None:
         self._params = params
         self._begun: dict[str | int, Future[DenseIntOrFPElementsAttr | None]] = {}
@@ -38,10 +43,16 @@ class EarlyConstants:
             for key, value in params.items()
             if isinstance(value, np.ndarray) and value.nbytes >= _LARGE
         }
-        places = memory.places([array.nbytes for array in arrays.values()])
-        for (key, array), place in zip(arrays.items(), places, strict=True):
-            self._left[key] = array, place
-            future = work.begin(_dense, self._left[key])
+        for is_read in (True, False):
+            keys = [key for key in arrays if (key not in rewritten) == is_read]
+            sizes = [arrays[key].nbytes for key in keys]
+            places = memory.places(sizes, is_read_often=is_read)
+            self._left.update(
+                (key, (arrays[key], place))
+                for key, place in zip(keys, places, strict=True)
+            )
+        for key, item in self._left.items():
+            future = work.begin(_dense, item)
             if future is not None:
                 self._begun[key] = future
 
