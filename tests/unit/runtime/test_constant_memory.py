@@ -7,10 +7,13 @@ import os
 import sys
 import threading
 from pathlib import Path
+from typing import cast
 
+import numpy as np
 import pytest
 
 from xdsl_tvm.lowering.llvm_text.datum import Datum
+from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime.constant_memory import ConstantMemory, ReservedMemory
 from xdsl_tvm.runtime.early_work import EarlyWork
 
@@ -81,3 +84,30 @@ def test_large_constants_may_be_huge_pages() -> None:
     permissions, flags = _mapping(memory.addresses["b"])
     assert permissions == "r--p"
     assert "hg" in flags
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc/self/smaps")
+@pytest.mark.parametrize("is_read_often", [True, False])
+def test_constants_in_reserved_memory_stay_there(is_read_often: bool) -> None:
+    """And the memory is read-only then, of huge pages where that is worth it."""
+    reserved = ReservedMemory()
+    places = reserved.places([1 << 23] * 3, is_read_often=is_read_often)
+    data: list[Datum] = []
+    for number, place in enumerate(places):
+        assert place is not None
+        place[:] = bytes([number]) * len(place)
+        written: object = place.toreadonly()
+        data.append(Datum(f"w{number}", cast("bytes", written), 64))
+    memory = ConstantMemory([*data, *_DATA], reserved)
+    for datum in data:
+        address = memory.addresses[datum.name]
+        assert address == address_of(np.frombuffer(datum.data, np.uint8))
+        permissions, flags = _mapping(address)
+        assert permissions == "r--p"
+        assert ("hg" in flags) == is_read_often
+    assert _contents(memory) == [datum.data for datum in _DATA]
+
+
+def test_small_constants_have_no_memory_of_their_own() -> None:
+    assert ReservedMemory().places([64, 1 << 20]) == [None, None]
+    assert ReservedMemory(is_used=False).places([1 << 25]) == [None]
