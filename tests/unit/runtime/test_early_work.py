@@ -65,7 +65,7 @@ def test_large_arrays_become_constants(processors: int) -> None:
 
 def test_elements_are_where_memory_has_places(processors: int) -> None:
     given = [LARGE, LARGE.reshape(1024, 512).T, np.arange(1 << 20, dtype=">i2")]
-    params = dict(enumerate(given * 3))
+    params: dict[str | int, np.ndarray] = dict(enumerate(given * 3))
     with EarlyWork() as work:
         memory = ReservedMemory(work)
         made = EarlyConstants(params, work, memory).values()
