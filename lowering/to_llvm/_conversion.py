@@ -210,6 +210,7 @@ class Conversion(LocatedBuilder):
         super().__init__()
         self._casts: dict[UnrealizedConversionCastOp, None] = {}
         self._cast_of: dict[SSAValue, SSAValue] = {}
+        self._replaced: list[tuple[Operation, Sequence[SSAValue]]] = []
 
     # -- values
 
@@ -219,15 +220,15 @@ class Conversion(LocatedBuilder):
         target = convert_type(type)
         if target is type or target == type:
             return value
+        found = self._cast_of.get(value)
+        if found is not None:
+            return found
         owner = value.owner
-        if isinstance(owner, UnrealizedConversionCastOp):
+        if _is_cast(owner):
             self._casts[owner] = None
             if len(owner.operands) == 1 and owner.operands[0].type == target:
                 return owner.operands[0]
-        found = self._cast_of.get(value)
-        if found is None:
-            found = self._cast_after(value, target)
-            self._cast_of[value] = found
+        found = self._cast_of[value] = self._cast_after(value, target)
         return found
 
     def operands(self, values: Iterable[SSAValue]) -> list[SSAValue]:
@@ -263,6 +264,23 @@ class Conversion(LocatedBuilder):
                 self._casts[owner] = None
         op.detach()
         op.erase()
+
+    def replace_later(self, op: Operation, values: Sequence[SSAValue]) -> None:
+        """`replace` as a part of `finish`; until then `operand` knows the values.
+
+        Where most users are converted, too, few results need a cast.
+        """
+        if all(
+            old.first_use is None or old.type == new.type
+            for old, new in zip(op.results, values, strict=True)
+        ):
+            self.replace(op, values)
+            return
+        for old, new in zip(op.results, values, strict=True):
+            self._cast_of[old] = new
+            if new.name_hint is None:
+                new.name_hint = old.name_hint
+        self._replaced.append((op, values))
 
     def replace_value(self, old: SSAValue, new: SSAValue) -> None:
         """Makes users of `old` use `new`, through a cast where the types differ."""
@@ -308,6 +326,11 @@ class Conversion(LocatedBuilder):
 
     def finish(self) -> None:
         """Folds cast pairs and removes the casts that nothing uses any more."""
+        # Users first: what only they use is unused then.
+        for op, values in reversed(self._replaced):
+            self.start(op)
+            self.replace(op, values)
+        self._replaced.clear()
         for cast_op in self._casts:
             if len(cast_op.operands) != 1:
                 continue

@@ -106,8 +106,7 @@ class _Lowering:
         if not isinstance(op.results[0].type, MemRefType):
             require_convertible(op)
         self.at.start(op)
-        results = handler(self, op)
-        self.at.replace(op, results)
+        self.at.replace_later(op, handler(self, op))
 
     # -- builders
 
