@@ -11,12 +11,15 @@ from xdsl.dialects import gpu, llvm
 from xdsl.dialects.builtin import (
     ArrayAttr,
     BFloat16Type,
+    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
+    Float32Type,
     FloatAttr,
     IntegerAttr,
     IntegerType,
     ModuleOp,
+    StringAttr,
     TensorType,
     VectorType,
     bf16,
@@ -164,6 +167,21 @@ def _require_move(op: Operation) -> None:
     )
 
 
+_WITHOUT_PARTS = frozenset(
+    {
+        DenseArrayBase,
+        Float32Type,
+        IntegerAttr,
+        IntegerType,
+        StringAttr,
+        llvm.FastMathAttr,
+        llvm.LLVMPointerType,
+        llvm.LLVMVoidType,
+    }
+)
+"""Classes of most attributes, in which there are no others."""
+
+
 class _Retyping:
     """Attributes with i16 for bf16, each converted once."""
 
@@ -220,6 +238,8 @@ class _Retyping:
         return known[1]
 
     def _converted(self, attribute: Attribute) -> Attribute:
+        if type(attribute) in _WITHOUT_PARTS:
+            return attribute
         if isinstance(attribute, BFloat16Type):
             return i16
         if isinstance(attribute, FloatAttr):

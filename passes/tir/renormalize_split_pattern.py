@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -25,6 +26,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.facts import SWAPPED, negated
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_index_type
 from xdsl_tvm.passes.infra import CompilerPass
@@ -71,7 +73,19 @@ class RenormalizeSplitPattern(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            _Renormalizer(func).run()
+            if any(map(_may_change, all_ops(func))):
+                _Renormalizer(func).run()
+
+
+_is_rewritten = of_classes(tir.CmpOp, tir.FloorDivOp, tir.NotOp)
+_UNORDERED = (CmpPredicate.EQ, CmpPredicate.NE)
+
+
+def _may_change(op: Operation) -> bool:
+    """Whether a rule may apply to what an op computes."""
+    if not _is_rewritten(op):
+        return False
+    return not isinstance(op, tir.CmpOp) or op.predicate.data not in _UNORDERED
 
 
 class _Renormalizer(ExpressionRewriter):
@@ -174,7 +188,7 @@ def _of_comparison(node: Cmp) -> Expr:
 
 
 def _is_ordered(node: Cmp) -> bool:
-    return node.predicate not in (CmpPredicate.EQ, CmpPredicate.NE)
+    return node.predicate not in _UNORDERED
 
 
 def _bound(node: Expr) -> bool:

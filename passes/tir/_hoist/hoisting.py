@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Call, Const, Expr, leaf_values, view
 from xdsl_tvm.analysis.arith.facts import negated
@@ -53,6 +54,10 @@ class Hoisted:
                 return False
         return bool(self.conditionals & bit)
 
+    def concerns(self, op: Operation) -> bool:
+        """Whether the op has something to hoist."""
+        return self.wants(op) or (_is_let(op) and self.wants_let(op))
+
     def wants_let(self, op: tir.LetOp) -> bool:
         """Whether the binding is hoisted for its own sake."""
         is_expr = op.kind.data is tir.LetKind.EXPR
@@ -61,6 +66,7 @@ class Hoisted:
 
 
 _has_condition = of_classes(tir.AndOp, tir.IfOp, tir.IfThenElseOp, tir.OrOp)
+_is_let = of_classes(tir.LetOp)
 
 
 def hoist(func: Operation, hoisted: Hoisted) -> bool:
@@ -68,6 +74,8 @@ def hoist(func: Operation, hoisted: Hoisted) -> bool:
 
     Time is linear in the size of the result times the number of conditions around it.
     """
+    if not any(map(hoisted.concerns, all_ops(func))):
+        return False
     plan = _Plan(hoisted)
     plan.visit_regions(func)
     if not plan.moves:
