@@ -198,7 +198,12 @@ def host_machine() -> Machine:
         )
 
 
+@cache
 def _target_machine(machine: Machine, opt_level: int, jit: bool) -> Any:
+    """LLVM's target machine, which is kept: its tables take a millisecond to make.
+
+    To be used with `_LOCK` held.
+    """
     binding = _binding()
     try:
         target = binding.Target.from_triple(machine.triple)
