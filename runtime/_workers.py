@@ -127,13 +127,14 @@ def _share(
         files.callback(_end, children)
         os.write(write, b"".join(n.to_bytes(_NUMBER, "little") for n in order))
         os.close(write)
-        with _frozen():
-            for _ in range(min(processes - 1, len(jobs))):
-                results = files.enter_context(tempfile.TemporaryFile())
-                child = _fork()
-                if child == 0:
-                    _work(jobs, read, results)
-                children[child] = results
+        # To the end: jobs leave little, and what there was would be searched each time.
+        files.enter_context(_frozen())
+        for _ in range(min(processes - 1, len(jobs))):
+            results = files.enter_context(tempfile.TemporaryFile())
+            child = _fork()
+            if child == 0:
+                _work(jobs, read, results)
+            children[child] = results
         meanwhile()
         while ticket := os.read(read, _NUMBER):
             number = int.from_bytes(ticket, "little")
