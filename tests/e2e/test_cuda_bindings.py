@@ -22,6 +22,9 @@ if shutil.which("cc") is None or sys.platform != "linux":
     pytest.skip("no C compiler", allow_module_level=True)
 
 
+SHORT = "not model and not program and not bits"
+
+
 def run(*arguments: str) -> str:
     folders = os.pathsep.join(str(paths.ROOT / each) for each in ("tests", "examples"))
     done = subprocess.run(
@@ -37,8 +40,8 @@ def run(*arguments: str) -> str:
 
 
 def test_the_tests_of_devices() -> None:
-    """They pass, but for the model, which the simulator takes minutes for."""
-    plugin = ["-m", "pytest", "-q", "-p", "support.stub_cuda", "-k", "not model"]
+    """They pass, but for those that the simulator takes minutes for."""
+    plugin = ["-m", "pytest", "-q", "-p", "support.stub_cuda", "-k", SHORT]
     found = run(*plugin, "-p", "no:cacheprovider", "tests/e2e/test_cuda_device.py")
     assert "passed" in found
     assert "failed" not in found

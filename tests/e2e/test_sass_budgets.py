@@ -8,6 +8,7 @@ much otherwise.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import pytest
 from support import paths
@@ -129,11 +130,16 @@ def kernel_and_threads(module: ModuleOp, arch: str) -> tuple[KernelCode, int]:
     return found, block_sizes(text)[found.name]
 
 
+def product_text(dtype: str, *, turned: bool) -> str:
+    """A product of 4096 by 4096 by 4096, of B as [N, K] where it is turned."""
+    acc, at = "int32" if dtype == "int8" else "float32", "vj, vk" if turned else "vk, vj"
+    return PRODUCT.format(dtype=dtype, acc=acc, at=at)
+
+
 def scheduled_product(
     dtype: str, arch: str, *, turned: bool = False, tf32: bool = False
 ) -> KernelCode:
-    acc, at = "int32" if dtype == "int8" else "float32", "vj, vk" if turned else "vk, vj"
-    module = parse(PRODUCT.format(dtype=dtype, acc=acc, at=at))
+    module = parse(product_text(dtype, turned=turned))
     GPUSchedule(f"cuda -arch={arch}", allow_tf32=tf32).apply(new_context(), module)
     return only_kernel(module, arch)
 
@@ -351,6 +357,108 @@ def test_skinny_product(at: str) -> None:
     assert loop.count("LDG.E.128") == (16 if at == "vj, vk" else 4)
     assert loop.count("LDG") == (16 if at == "vj, vk" else 8)
     assert loop.count("FFMA") == (256 if at == "vj, vk" else 128)
+
+
+# ---- all that the schedule may choose ----
+
+TILES = {
+    # Tensor cores.
+    ("float16", True, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
+    ("float16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
+    ("bfloat16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
+    ("int8", True, "tensor_core_tile"): {128: 208, 64: 72, 32: 40},
+    ("float32", True, "tensor_core_tile"): {128: 216, 64: 80, 32: 56},
+    ("float32", False, "tensor_core_tile"): {128: 216, 64: 80, 32: 48},
+    # Threads.
+    ("float32", True, "tile"): {128: 216, 64: 80, 32: 56},
+    ("float32", False, "tile"): {128: 144, 64: 80, 32: 40},
+    ("float16", False, "tile"): {128: 136, 64: 64, 32: 40},
+    ("int8", False, "tile"): {128: 136, 64: 64, 32: 40},
+    # Warpgroups.
+    ("float16", False, "warpgroup_tile"): {256: 168, 128: 96, 64: 64},
+    ("bfloat16", False, "warpgroup_tile"): {256: 168, 128: 96, 64: 64},
+}
+"""Registers by dtype, whether B has its terms next to each other, option and tile."""
+VECTORS = {
+    ("float16", True): {1: 40, 4: 112, 8: 128},
+    ("float16", False): {1: 40, 4: 80, 8: 120},
+    ("float32", True): {1: 40, 4: 80, 8: 128},
+    ("float32", False): {1: 40, 4: 64, 8: 80},
+}
+"""The same of matrices with so many vectors."""
+OTHERS = {
+    "R.nn.relu(R.add(x, b))": {1024: 24},
+    "R.nn.softmax(x, axis=-1)": {1024: 64, 8192: 64, 16384: 88},
+    "R.nn.layer_norm(x, b, b, axes=[-1])": {4096: 40},
+    "R.sum(x, axis=[1])": {4096: 32},
+    "R.sum(x, axis=[0])": {4096: 32},
+    "R.permute_dims(x)": {16384: 24},
+}
+"""Registers of programs on rows of so many elements."""
+FEATURES = {
+    "float16": {64: 136, 128: 224, 256: 255},
+    "float32": {64: 128, 128: 128, 256: 128},
+}
+"""Registers of attention of so many features."""
+
+
+def candidates() -> list[tuple[str, int, str, dict[str, Any] | None]]:
+    """A name, registers, program, and options of the schedule where it is applied here."""
+    found: list[Any] = []
+    for (dtype, turned, option), tiles in TILES.items():
+        more = {"allow_tf32": dtype == "float32", "tensor_cores": option != "tile"}
+        text = product_text(dtype, turned=turned)
+        for tile, most in tiles.items():
+            name = f"{option} {tile} {dtype} {turned}"
+            found.append((name, most, text, {option: tile, **more}))
+    for (dtype, turned), counts in VECTORS.items():
+        for count, most in counts.items():
+            text = product_text(dtype, turned=turned).replace(
+                "C: T.Buffer((4096,", f"C: T.Buffer(({count},"
+            )
+            text = text.replace("A: T.Buffer((4096,", f"A: T.Buffer(({count},")
+            text = text.replace("T.grid(4096,", f"T.grid({count},")
+            found.append((f"{count} vectors {dtype} {turned}", most, text, {}))
+    for value, columns in OTHERS.items():
+        for size, most in columns.items():
+            for dtype in ("float32", "float16"):
+                text = MODEL.format(value=value, dtype=dtype)
+                text = text.replace("512, 1024", f"16384, {size}")
+                text = text.replace("(1024,)", f"({size},)")
+                found.append((f"{value} {size} {dtype}", most, text, None))
+    for dtype, features in FEATURES.items():
+        for count, most in features.items():
+            text = ATTENTION.format(d=count, dtype=dtype, mask="")
+            found.append((f"attention {count} {dtype}", most, text, None))
+    return found
+
+
+CANDIDATES = candidates()
+CHOSEN = CANDIDATES if MANY else CANDIDATES[1:2]
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"] if MANY else ["sm_80"])
+@pytest.mark.parametrize("candidate", CHOSEN, ids=lambda each: each[0])
+def test_candidates(candidate: Any, arch: str) -> None:
+    """No candidate spills or has a stack; the registers of each are known.
+
+    What its blocks have of a multiprocessor follows from them.
+    """
+    name, most, text, options = candidate
+    if "warpgroup" in name:
+        if arch == "sm_80":
+            pytest.skip("warpgroups are of sm_90a")
+        arch = "sm_90a"
+    module, context = parse(text), new_context()
+    if options is not None:
+        GPUSchedule(f"cuda -arch={arch}", **options).apply(context, module)
+    kernels = lower_to_driver_calls(context, module, arch)
+    for found in machine_code(
+        ptx(llvm_ir(context, kernels, "nvptx", arch), arch), arch
+    ).values():
+        assert (found.spill_bytes, found.stack_bytes) == (0, 0)
+        assert found.count("LDL") == found.count("STL") == 0
+        assert found.registers <= most
 
 
 def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:
