@@ -9,6 +9,7 @@ of loads and stores, which LLVM makes vectors of.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -82,24 +83,39 @@ class _Divided:
             with self.code.loop(axis.name, axis.extent, kind) as value:
                 at(value)
             return
-        if axis.size == 1 or (not rest and axis.size < self.lanes):
+        if axis.size == 1 or (not rest and narrow_axes(self.nest) is not None):
             for value in range(axis.size):
                 at(number(value), parallel)
             return
         for low, high in pairwise([0, *_turns(self.nest, axis), axis.size]):
-            size, first = number(high - low), number(low)
             if rest:
-                with self.code.loop(axis.name, size, kind, low=first) as value:
+                size = number(high - low)
+                with self.code.loop(axis.name, size, kind, low=number(low)) as value:
                     at(value)
                 continue
-
-            def write(start: Expr, length: int) -> None:
-                write_lanes(self.code, start, length, at)
-
+            # Vectors of half as many lanes cover what is left, and so on.
             lanes = self.lanes
-            while lanes > max(high - low, 1):
-                lanes //= 2
-            self.code.steps(axis.name, size, lanes, write, low=first)
+            while low < high:
+                while lanes > high - low:
+                    lanes //= 2
+                self._write_vectors(axis, low, (high - low) // lanes, lanes, at)
+                low += (high - low) // lanes * lanes
+
+    def _write_vectors(
+        self,
+        axis: Axis,
+        low: int,
+        count: int,
+        lanes: int,
+        write: Callable[[Expr], None],
+    ) -> None:
+        """So many vectors from an index of an axis on."""
+        first, extent, step = (
+            smart.const(value, axis.extent.dtype) for value in (low, count, lanes)
+        )
+        with self.code.loop(axis.name, extent) as number:
+            start = smart.add(first, smart.mul(number, step))
+            write_lanes(self.code, start, lanes, write)
 
 
 def _turns(nest: Nest, axis: Axis) -> list[int]:

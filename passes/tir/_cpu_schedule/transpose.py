@@ -8,7 +8,7 @@ order, and each row that is written gets neighbouring lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnitAttr, f16, i16
@@ -19,7 +19,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import NONTEMPORAL, streams
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
-from xdsl_tvm.passes.tir._loops.loop_nest import Access, Nest, Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.transpose import Transpose, match_transpose
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -32,6 +32,8 @@ _BLOCK_BYTES = 128
 side from their beginning to their end."""
 _MANY = 8
 """Of so many, few are too many."""
+_LEAST_SHARE = 0.85
+"""What a row has of the columns that are copied for it, some of them twice."""
 
 
 def match_large_transpose(nest: Nest, machine: Machine) -> Transpose | None:
@@ -63,15 +65,36 @@ def schedule_transpose(
             def rows_from(row: Expr, height: int) -> None:
                 run.write_block(row, height, column, width)
 
-            code.steps(rows.name, rows.extent, lanes, rows_from)
+            _write_steps(code, rows, lanes, rows_from)
 
         width = squares * lanes
         most = _BLOCK_BYTES // tir.bytes_of_lane(_dtype(found))
         if columns.size is None or columns.size >= _MANY * most:
             width = max(width, most)
+        if kind is tir.ForKind.SERIAL and hints is None:
+            _write_steps(code, columns, width, columns_from)
+            return
         code.steps(
             columns.name, columns.extent, width, columns_from, kind, annotations=hints
         )
+
+
+def _write_steps(
+    code: LoopCode, axis: Axis, step: int, write: Callable[[Expr, int], None]
+) -> None:
+    """Strides over an axis, of which the last one ends where the axis does, and so copies
+    some elements again."""
+    size = axis.size
+    if size is None or size % step == 0 or size < step:
+        code.steps(axis.name, axis.extent, step, write)
+        return
+    count, length, last = (
+        smart.const(value, axis.extent.dtype)
+        for value in (-(-size // step), step, size - step)
+    )
+    with code.loop(f"{axis.name}.o", count) as number:
+        start = smart.minimum(smart.mul(number, length), last)
+        write(Value(code.value(start)), step)
 
 
 def _squares(found: Transpose, machine: Machine, lanes: int) -> int:
@@ -83,7 +106,7 @@ def _squares(found: Transpose, machine: Machine, lanes: int) -> int:
     squares = machine.lanes(_dtype(found)) // lanes
     while squares > 1 and size is not None:
         columns = squares * lanes
-        if size % columns == 0 or size >= _MANY * columns:
+        if size >= columns and _LEAST_SHARE * -(-size // columns) * columns <= size:
             break
         squares //= 2
     return squares

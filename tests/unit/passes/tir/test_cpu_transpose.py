@@ -47,7 +47,7 @@ def stored_lanes(module: ModuleOp) -> set[int]:
     [
         (WIDE, "float32", 33, 35, {16, 1}),
         (WIDE, "float64", 16, 24, {8}),
-        (WIDE, "float16", 33, 64, {32, 1}),
+        (WIDE, "float16", 33, 64, {32}),
         (WIDE, "float16", 16, 48, {16}),
         (WIDE, "int8", 16, 128, {64}),
         (WIDE, "uint8", 17, 39, {16, 1}),

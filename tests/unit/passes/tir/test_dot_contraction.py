@@ -33,13 +33,37 @@ SCHEDULE = DefaultCPUSchedule(
 HEAD = "from xdsl_tvm.tvmscript import tir as T\n\n@T.prim_func\ndef main"
 
 
-def _product(rows: int, columns: int, terms: int, a: str, b: str) -> ModuleOp:
-    """`C[i, j] = sum(A[i, k] * B[k, j])` in int32."""
+def _rounded(shape: str, narrow: str) -> tuple[str, str]:
+    """Where sums are, and what is made of them, if there is a type for it."""
+    if not narrow:
+        return f'T.match_buffer(z, ({shape}), "int32")', ""
+    names = "nijc"[-len(shape.split(",")) :]
+    values = ", ".join(f"v{name}" for name in names)
+    return (
+        f'T.alloc_buffer(({shape}), "int32")',
+        f"""
+    D = T.match_buffer(z, ({shape}), "{narrow}")
+    for {", ".join(names)} in T.grid({shape}):
+        with T.block("D"):
+            {values} = T.axis.remap("{"S" * len(names)}", [{", ".join(names)}])
+            D[{values}] = T.Cast(
+                "{narrow}",
+                T.nearbyint(T.Cast("float32", C[{values}]) * T.float32(0.01)),
+            )
+""",
+    )
+
+
+def _product(
+    rows: int, columns: int, terms: int, a: str, b: str, narrow: str = ""
+) -> ModuleOp:
+    """`C[i, j] = sum(A[i, k] * B[k, j])` in int32, and what is made of it."""
+    sums, after = _rounded(f"{rows}, {columns}", narrow)
     return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
     T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
     A = T.match_buffer(x, ({rows}, {terms}), "{a}")
     B = T.match_buffer(y, ({terms}, {columns}), "{b}")
-    C = T.match_buffer(z, ({rows}, {columns}), "int32")
+    C = {sums}
     for i, j, k in T.grid({rows}, {columns}, {terms}):
         with T.block("C"):
             vi, vj, vk = T.axis.remap("SSR", [i, j, k])
@@ -48,7 +72,7 @@ def _product(rows: int, columns: int, terms: int, a: str, b: str) -> ModuleOp:
             C[vi, vj] = C[vi, vj] + (
                 T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vk, vj])
             )
-""")
+{after}""")
 
 
 def _panels(rows: int, columns: int, terms: int) -> ModuleOp:
@@ -103,6 +127,15 @@ def test_products(rows: int, columns: int, terms: int, a: str, b: str) -> None:
     """All signs; whole tiles and quads, edges and a last quad that is not full; parts."""
     module = _product(rows, columns, terms, a, b)
     assert DOT in str(SCHEDULE(module))
+    check_semantics(module, (SCHEDULE,))
+
+
+@pytest.mark.parametrize(("columns", "terms"), [(16, 12), (21, 130)])
+def test_what_is_made_of_sums_is_made_in_tiles(columns: int, terms: int) -> None:
+    """The sums are in memory between parts of the terms only; edges."""
+    module = _product(13, columns, terms, "int8", "int8", "int8")
+    text = str(SCHEDULE(module))
+    assert ("%C[" in text) == (terms > 12)
     check_semantics(module, (SCHEDULE,))
 
 
@@ -250,36 +283,17 @@ def test_features_of_a_target() -> None:
         assert "avx512vnni" not in llvm_jit.host_features("-avx512f")
 
 
-def _depthwise(
-    channels: int, a: str, b: str, step: int = 1, narrow: str = ""
-) -> ModuleOp:
-    """A window of 2 by 3 for each channel of an image with channels last, and what is
-    made of the sums, if there is a type for it."""
+def _depthwise(channels: int, a: str, b: str, step: int, narrow: str) -> ModuleOp:
+    """A window of 2 by 3 for each channel of an image with channels last."""
     height, width = 3, 6
     rows, columns = 2 + (height - 1) * step, 3 + (width - 1) * step
-    sums = (
-        "T.match_buffer(z, ({}), 'int32')"
-        if not narrow
-        else "T.alloc_buffer(({}), 'int32')"
-    )
     shape = f"1, {height}, {width}, {channels}"
-    after = ""
-    if narrow:
-        after = f"""
-    D = T.match_buffer(z, ({shape}), "{narrow}")
-    for n, i, j, c in T.grid({shape}):
-        with T.block("D"):
-            vn, vi, vj, vc = T.axis.remap("SSSS", [n, i, j, c])
-            D[vn, vi, vj, vc] = T.Cast(
-                "{narrow}",
-                T.nearbyint(T.Cast("float32", C[vn, vi, vj, vc]) * T.float32(0.01)),
-            )
-"""
+    sums, after = _rounded(shape, narrow)
     return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
     T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
     A = T.match_buffer(x, (1, {rows}, {columns}, {channels}), "{a}")
     B = T.match_buffer(y, (2, 3, 1, {channels}), "{b}")
-    C = {sums}{shape}), "int32")
+    C = {sums}
     for n, i, j, c, u, v in T.grid({shape}, 2, 3):
         with T.block("C"):
             vn, vi, vj, vc, vu, vv = T.axis.remap("SSSSRR", [n, i, j, c, u, v])
