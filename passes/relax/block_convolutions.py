@@ -52,8 +52,10 @@ class BlockConvolutions(CompilerPass):
         Where channels of a group are no full blocks, blocks are half as large. If they
         are not full then, data stay `NCHW`, with weights in `OIHW16o`, as those of
         depthwise convolutions are. Where `features` have an instruction for dot products
-        of bytes, convolutions of bytes with sums in i32, of one group whose input
-        channels are a multiple of 4, have the layouts `NHWC` and `HWIO`. Values keep the
+        of bytes, convolutions of bytes with sums in i32 and at least `lanes` outputs, of
+        one group or depthwise ones of full blocks, have the layouts `NHWC` and `HWIO`.
+        Those of one group whose input channels are no multiple of 4 get channels of zeros
+        before, by `relax.nn.pad`, which then pads the image as well. Values keep the
         layout that they are computed in, as relax-convert-layout has it. The rearranged
         weights are left to relax-fold-constant. Time is linear in the size of the
         function.

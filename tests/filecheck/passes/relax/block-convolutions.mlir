@@ -135,3 +135,33 @@ relax.func @bytes(%x: tensor<1x4x6x6xui8>) -> tensor<1x8x4x4xi32> attributes {gl
   }
   relax.return %r : tensor<1x8x4x4xi32>
 }
+
+// Channels that are no quads are filled up with zeros, and the padding with them.
+// BYTES-LABEL: relax.func @filled
+// BYTES: %[[P:.*]] = relax.nn.pad %x width [0, 0, 0, 1, 1, 0, 1, 0] mode "constant" value 0.0
+// BYTES: %[[V:.*]] = relax.nn.pad %w width [0, 0, 0, 1, 0, 0, 0, 0] mode "constant" value 0.0
+// BYTES: %[[X:.*]] = relax.permute_dims %[[P]] axes [0, 2, 3, 1]
+// BYTES: %[[W:.*]] = relax.permute_dims %[[V]] axes [2, 3, 1, 0]
+// BYTES: relax.nn.conv2d %[[X]], %[[W]] {{.*}} padding [0, 0, 0, 0] {{.*}} layout "NHWC" kernel "HWIO"
+relax.func @filled(%x: tensor<1x3x6x6xui8>) -> tensor<1x8x6x6xi32> attributes {global_symbol = "filled"} {
+  %w = relax.constant dense<-3> : tensor<8x3x2x2xi8>
+  %r = relax.dataflow -> (tensor<1x8x6x6xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 1] padding [1, 1, 0, 0] dilation [1, 1] groups 1 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x3x6x6xui8>, tensor<8x3x2x2xi8>) -> tensor<1x8x6x6xi32>
+    relax.output %y : tensor<1x8x6x6xi32>
+  }
+  relax.return %r : tensor<1x8x6x6xi32>
+}
+
+// Depthwise ones have channels last as well, so that they and what is around them agree.
+// BYTES-LABEL: relax.func @depthwise
+// BYTES: relax.nn.conv2d {{.*}} groups 4 layout "NHWC" kernel "HWIO" out_dtype i32
+// CHECK-LABEL: relax.func @depthwise
+// CHECK: groups 4 layout "NCHW4c" kernel "OIHW4o"
+relax.func @depthwise(%x: tensor<1x4x6x6xui8>) -> tensor<1x4x4x4xi32> attributes {global_symbol = "depthwise"} {
+  %w = relax.constant dense<-3> : tensor<4x1x3x3xi8>
+  %r = relax.dataflow -> (tensor<1x4x4x4xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 4 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x4x6x6xui8>, tensor<4x1x3x3xi8>) -> tensor<1x4x4x4xi32>
+    relax.output %y : tensor<1x4x4x4xi32>
+  }
+  relax.return %r : tensor<1x4x4x4xi32>
+}
