@@ -121,7 +121,11 @@ class DefaultCPUSchedule(CompilerPass):
         where all buffers are walked in the order of memory, all loops become one. What
         is computed under a condition (`tir.if_then_else`) along the innermost axis stays
         scalar.
-        *Transposed copies*: square tiles are turned over in registers. *Reductions*
+        An axis is divided where a choice by its index turns, as at the edges of padding,
+        and the parts have loops of their own; a last axis of four elements or fewer is
+        written out (see `divided_map.py`).
+        *Transposed copies*: square tiles are turned over in registers; the last ones may
+        copy elements of those before again. *Reductions*
         `C[s] = C[s] op term(s, r)`: with terms next to each other along `r`, partial
         results in four vectors, combined at the end, and where there are fewer than 4
         results, 16 parts of the terms for several threads; with terms next to each other
@@ -137,7 +141,9 @@ class DefaultCPUSchedule(CompilerPass):
         one tile has all rows, panels of 1 MiB or more are read in two or four streams,
         each of which has an equal part of the terms, unless `reassociate` is false
         (`skinny_panels.py`). Sums of products of bytes are added two terms at a time, or
-        four where `features` have an instruction of it (see `dot_contraction.py`).
+        four where `features` have an instruction of it (see `dot_contraction.py`). So
+        are those of convolutions of bytes with channels last, each channel for itself
+        among them (see `dot_windows.py` and `byte_depthwise.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
@@ -150,9 +156,12 @@ class DefaultCPUSchedule(CompilerPass):
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,
         or else the columns, where the terms keep their order. What follows in a
         matrix of 1 MiB or more is fetched ahead. With terms next to each other, each
-        result is gathered in the lanes of a vector (see `skinny_matmul.py`).
+        result is gathered in the lanes of a vector (see `skinny_matmul.py`). Of bytes,
+        four lines of the matrix are interleaved in registers (see `skinny_bytes.py`).
         A map after a contraction that works on its results where they are, as bias and
-        activation do after tir-inline-blocks, is done on each tile.
+        activation do after tir-inline-blocks, is done on each tile, and so is one that
+        makes others of them, as rounding to bytes does, where nobody else reads them: the
+        results are not in memory then.
         Nests that follow each other and share several rows become one loop over them:
         so it is with softmax, and its rows stay in the cache. The last map that reads a
         row of a buffer of 1 MiB or more fetches the next row (see `row_fetching.py`).

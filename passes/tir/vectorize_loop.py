@@ -97,7 +97,8 @@ class VectorizeLoop(CompilerPass):
         meaning, as the loop becomes serial. A minimum other than 0 is taken, and a
         constant extent below 1 means no iteration. A predicated branch must not divide or
         call anything in lanes that are masked out, and its ramp must have stride 1. What
-        a `tir.let` binds is computed again in scalar loops. Fixed and scalable vectors
+        a `tir.let` binds is computed again in scalar loops. Calls of `nearbyint` take
+        vectors, as those of `round` do. Fixed and scalable vectors
         that meet, vectors in each iteration that cannot be one ramp, and a `tir.shuffle`
         other than of all lanes of one vector take a scalar loop, where TVM fails or joins
         vectors. Strides of memory in the loop are kept. No current target is looked up.

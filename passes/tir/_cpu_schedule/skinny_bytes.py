@@ -26,13 +26,15 @@ from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
 from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import ByteDots
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.fetching import INTO_FIRST_CACHE, fetch
-from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, are_many, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import write_stretches
-from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import LEAST_FETCHED, FewRows
+from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
+    LEAST_FETCHED,
+    FewRows,
+    each_batch,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
 from xdsl_tvm.passes.tir._schedule.axes import (
-    fused_loop,
-    is_not_empty,
     points,
 )
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -69,13 +71,8 @@ def schedule_few_rows_of_bytes(
     code: LoopCode, found: FewRows, point: Point, machine: Machine, *, parallel: bool
 ) -> None:
     """Write such a product over the axes that `point` leaves open."""
-    many = are_many(found.batch)
-    with (
-        fused_loop(code, found.batch, kind_of(parallel and many)) as batch_point,
-        code.when(is_not_empty(found.nest.carried)),
-    ):
-        here = {**point, **batch_point}
-        _Product(code, found, machine, here, parallel=parallel and not many).write()
+    with each_batch(code, found, point, parallel=parallel) as (here, inner):
+        _ByteProduct(code, found, machine, here, parallel=inner).write()
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class _Part:
 
 
 @dataclass(frozen=True)
-class _Product:
+class _ByteProduct:
     """Writes the product of one batch."""
 
     code: LoopCode

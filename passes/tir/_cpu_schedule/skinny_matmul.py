@@ -15,8 +15,8 @@ are combined at the end as those of other reductions are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -183,13 +183,22 @@ def schedule_few_rows(
     code: LoopCode, found: FewRows, point: Point, machine: Machine, *, parallel: bool
 ) -> None:
     """Write such a product over the axes that `point` leaves open."""
+    with each_batch(code, found, point, parallel=parallel) as (here, inner):
+        _Product(code, found, machine, here, parallel=inner).write()
+
+
+@contextmanager
+def each_batch(
+    code: LoopCode, found: FewRows, point: Point, *, parallel: bool
+) -> Generator[tuple[Point, bool]]:
+    """A loop over the products, if each has terms: the point of one, and whether it may
+    be computed by several threads itself."""
     many = are_many(found.batch)
     with (
         fused_loop(code, found.batch, kind_of(parallel and many)) as batch_point,
         code.when(is_not_empty(found.nest.carried)),
     ):
-        here = {**point, **batch_point}
-        _Product(code, found, machine, here, parallel=parallel and not many).write()
+        yield {**point, **batch_point}, parallel and not many
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,7 @@ tir.func @transposed(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes 
 // CHECK-LABEL: tir.func @transposed
 // CHECK: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.min
 // CHECK: %[[A:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
 // CHECK: %[[B:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
 // CHECK: %[[C:[^ ]+]] = tir.load %{{[^ ]+}}[{{.*}}] : vector<4xf32>
@@ -156,16 +157,12 @@ tir.func @transposed(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes 
 // CHECK: tir.shuffle [%[[B]], %[[D]]] [{{.*}}] : vector<4xf32>
 // CHECK: %[[G:[^ ]+]] = tir.shuffle [%[[E]], %[[F]]] [{{.*}}] : vector<4xf32>
 // CHECK: tir.store %[[G]], %{{[^ ]+}}[{{.*}}] : vector<4xf32>
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // CHECK: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM-LABEL: tir.func @transposed
 // STREAM: tir.for "j.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel annotations {nontemporal} {
 // STREAM: tir.for "i.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
-// STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // STREAM: tir.for "j.t" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} + %{{[^ ]+}} {
 // STREAM: tir.for "r" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // STREAM: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
@@ -1366,3 +1363,77 @@ tir.func @device(%a: !tir.handle) attributes {target = #tir.target<"cuda">} {
 // CHECK-LABEL: tir.func @device
 // CHECK: tir.for %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK-NEXT: tir.block "map"
+
+// -----
+
+// Padding along the last axis: a loop without a choice between the edges, in vectors.
+
+tir.func @padded(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "padded", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c3 = tir.const 3 : i32
+  %c14 = tir.const 14 : i32
+  %c16 = tir.const 16 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<3x14xf32>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<3x16xf32>
+  tir.block "root" {
+    tir.for "i" %i = %c0 to %c3 {
+      tir.for "j" %j = %c0 to %c16 {
+        tir.block "pad" (%vi : S "vi" in [%c0 to %c3] = %i, %vj : S "vj" in [%c0 to %c16] = %j) {
+          %k = tir.sub %vj, %c1 : i32
+          tir.reads %A[%vi, %k]
+          tir.writes %C[%vi, %vj]
+          %p = tir.cmp ge %k, %c0 : i32
+          %q = tir.cmp lt %k, %c14 : i32
+          %r = tir.and %p, %q : i1
+          %y = tir.if_then_else %r -> f32 {
+            %x = tir.load %A[%vi, %k] : f32
+            tir.yield %x : f32
+          } else {
+            %zero = tir.const 0.0 : f32
+            tir.yield %zero : f32
+          }
+          tir.store %y, %C[%vi, %vj] : f32
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @padded
+// CHECK: tir.for "i"
+// CHECK-NEXT: tir.block "pad" ({{.*}}, %{{.*}} : S "vj" in {{.*}} = %[[ZERO:.*]]) {
+// CHECK: tir.for "j" %{{.*}} = %{{.*}} to %{{.*}} {
+// CHECK: tir.for "v" %{{.*}} vectorized {
+// CHECK: tir.block "pad"
+// CHECK: tir.for "v" %{{.*}} vectorized {
+// CHECK: tir.block "pad"
+// CHECK: tir.block "pad"
+
+// -----
+
+// Few channels last: one after the other, at each place of the image.
+
+tir.func @narrow(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {global_symbol = "narrow", param_names = ["A_handle", "C_handle"]} {
+  %c0 = tir.const 0 : i32
+  %c2 = tir.const 2 : i32
+  %c16 = tir.const 16 : i32
+  %A = tir.match_buffer "A" %A_handle : !tir.buffer<2x16xi8>
+  %C = tir.match_buffer "C" %C_handle : !tir.buffer<16x2xi8>
+  tir.block "root" {
+    tir.for "i" %i = %c0 to %c16 {
+      tir.for "j" %j = %c0 to %c2 {
+        tir.block "turned" (%vi : S "vi" in [%c0 to %c16] = %i, %vj : S "vj" in [%c0 to %c2] = %j) {
+          tir.reads %A[%vj, %vi]
+          tir.writes %C[%vi, %vj]
+          %x = tir.load %A[%vj, %vi] : i8
+          tir.store %x, %C[%vi, %vj] : i8
+        }
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @narrow
+// CHECK: tir.for "i" %[[I:.*]] = %{{.*}} to %{{.*}} {
+// CHECK-NEXT: tir.block "turned" ({{.*}} = %[[I]], {{.*}} = %{{.*}}) {
+// CHECK-NOT: tir.for
+// CHECK: tir.block "turned" ({{.*}} = %[[I]], {{.*}} = %{{.*}}) {

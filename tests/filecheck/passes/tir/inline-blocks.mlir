@@ -298,3 +298,58 @@ tir.func @scheduled(%a: !tir.handle, %c: !tir.handle) attributes {tir.noalias = 
     }
   }
 }
+
+// -----
+
+// A choice goes into a copy whose last axis has few elements, which is no vector anyway.
+
+// CHECK-LABEL: tir.func @turned
+tir.func @turned(%a: !tir.handle, %c: !tir.handle) attributes {tir.noalias = true} {
+  %A = tir.match_buffer "A" %a : !tir.buffer<2x14xi8>
+  %C = tir.match_buffer "C" %c : !tir.buffer<16x2xi8>
+  %c0 = tir.const 0 : i64
+  %c1 = tir.const 1 : i64
+  %c2 = tir.const 2 : i64
+  %c14 = tir.const 14 : i64
+  %c16 = tir.const 16 : i64
+  tir.block "root" {
+    // CHECK-NOT: tir.alloc_buffer
+    %T = tir.alloc_buffer "T" : !tir.buffer<2x16xi8>
+    tir.for %i = %c0 to %c2 {
+      tir.for %j = %c0 to %c16 {
+        tir.block "T" (%vi : S in [%c0 to %c2] = %i, %vj : S in [%c0 to %c16] = %j) {
+          %k = tir.sub %vj, %c1 : i64
+          tir.reads %A[%vi, %k]
+          tir.writes %T[%vi, %vj]
+          %p = tir.cmp ge %k, %c0 : i64
+          %q = tir.cmp lt %k, %c14 : i64
+          %r = tir.and %p, %q : i1
+          %y = tir.if_then_else %r -> i8 {
+            %x = tir.load %A[%vi, %k] : i8
+            tir.yield %x : i8
+          } else {
+            %zero = tir.const 0 : i8
+            tir.yield %zero : i8
+          }
+          tir.store %y, %T[%vi, %vj] : i8
+        }
+      }
+    }
+    // CHECK: tir.block "C" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S {{.*}}) {
+    // CHECK: tir.writes
+    // CHECK-NEXT: %[[K:.*]] = tir.sub %[[I]],
+    // CHECK: tir.if_then_else
+    // CHECK-NEXT: tir.load %A[%[[J]], %[[K]]]
+    // CHECK: tir.store %{{.*}}, %C[%[[I]], %[[J]]]
+    tir.for %i = %c0 to %c16 {
+      tir.for %j = %c0 to %c2 {
+        tir.block "C" (%vi : S in [%c0 to %c16] = %i, %vj : S in [%c0 to %c2] = %j) {
+          tir.reads %T[%vj, %vi]
+          tir.writes %C[%vi, %vj]
+          %x = tir.load %T[%vj, %vi] : i8
+          tir.store %x, %C[%vi, %vj] : i8
+        }
+      }
+    }
+  }
+}
