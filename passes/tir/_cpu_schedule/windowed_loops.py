@@ -27,8 +27,14 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Broadcast, Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
+    INTO_FIRST_CACHE,
+    INTO_SECOND_CACHE,
+    fetch,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_images import fetch_next_image
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     ForEach,
@@ -46,10 +52,6 @@ from xdsl_tvm.passes.tir._schedule.axes import (
 )
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_FOR_READING = (0, 3, 1)
-"""Operands of `prefetch`: data to read, and to keep in all caches."""
-_FOR_SECOND_CACHE = (0, 2, 1)
-"""The same, to keep in all but the first one."""
 _ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
 """That LLVM leaves a loop as it is. In one block of the terms of several columns of the
 window, it would load what neighbours share once, keep it, and spill the sums."""
@@ -391,6 +393,8 @@ class _Convolution(TileCode):
             with code.loop(axis.name, extent, low=low, annotations=hints) as value:
                 at = {**terms, axis.variable: value}
                 self._fetch_later(for_each, axis, value)
+                if not inner:
+                    fetch_next_image(self, for_each, at, axis, value)
                 self._write_terms(for_each, inner, at, inside, conditions)
 
     def _unrolling(self, axis: Axis, sums: int, *, is_last: bool) -> dict[str, Attribute]:
@@ -450,7 +454,7 @@ class _Convolution(TileCode):
                 axis.variable: later,
                 self.lane.variable: zero,
             }
-            self._fetch(load, at, _FOR_READING)
+            self._fetch(load, at, INTO_FIRST_CACHE)
 
     def _fetch_later(self, for_each: ForEach, axis: Axis, value: Expr) -> None:
         """Fetch a part of what the next step reads of the weight, at a value on an axis.
@@ -483,15 +487,10 @@ class _Convolution(TileCode):
                     **term,
                     self.lane.variable: smart.const(0, self.lane.variable.type),
                 }
-                self._fetch(load, place, _FOR_SECOND_CACHE)
+                self._fetch(load, place, INTO_SECOND_CACHE)
 
     def _fetch(self, load: tir.LoadOp, at: Point, hints: tuple[int, ...]) -> None:
-        code, nest = self.code, self.found.nest
-        trees = [nest.tree_at(view(i, nest.trees), at) for i in load.indices]
-        address = tir.AddressOfOp(load.buffer, [code.value(tree) for tree in trees])
-        code.insert(address)
-        given = [smart.const(hint, i32) for hint in hints]
-        code.call("prefetch", [Value(address.result), *given], i32)
+        fetch(self.code, load.buffer, self.found.nest.indices_at(load, at), hints)
 
     def _finish(self, value: Expr, at: Point) -> None:
         """Store the result at a point.

@@ -21,7 +21,7 @@ from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import loops_over
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_PAIR = 2
+PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Pairs:
     @property
     def lanes(self) -> int:
         """How many lanes a vector has: two for each channel."""
-        return _PAIR * (self.lane.size or 1)
+        return PAIR * (self.lane.size or 1)
 
     @property
     def count(self) -> Expr:
         """The pairs along the axis."""
-        return smart.const((self.axis.size or 0) // _PAIR, self.axis.variable.type)
+        return smart.const((self.axis.size or 0) // PAIR, self.axis.variable.type)
 
     @staticmethod
     def of(
@@ -60,7 +60,7 @@ class Pairs:
         if not isinstance(a, tir.LoadOp) or not isinstance(b, tir.LoadOp):
             return None
         axis = terms[-1]
-        if (axis.size or 1) % _PAIR or lane.size is None:
+        if (axis.size or 1) % PAIR or lane.size is None:
             return None
         last = [view(load.indices[-1], nest.trees) for load in (a, b)]
         if last != [Value(axis.variable), Value(lane.variable)]:
@@ -75,7 +75,7 @@ class Pairs:
         """The weight of some channels as it is read; `batch` says where each vector of
         them is."""
         sizes = [axis.size or 1 for axis in self.terms[:-1]]
-        pairs = (self.axis.size or 0) // _PAIR
+        pairs = (self.axis.size or 0) // PAIR
         dtype = tir.buffer_definition(self.weight.buffer).type.element_type
         panel = code.alloc("panel", [vectors, *sizes, pairs, self.lanes], dtype, "local")
         self._write_vectors(code, panel, vectors, batch)
@@ -89,14 +89,14 @@ class Pairs:
         batch: Callable[[Expr], Point],
     ) -> None:
         *outer, axis = self.terms
-        half, dtype = self.lanes // _PAIR, axis.variable.type
+        half, dtype = self.lanes // PAIR, axis.variable.type
         both = [lane for o in range(half) for lane in (o, half + o)]
         with (
             code.loop("u", smart.const(vectors, dtype)) as u,
             loops_over(code, outer) as at,
             code.loop("t", self.count) as t,
         ):
-            first = smart.mul(t, smart.const(_PAIR, dtype))
+            first = smart.mul(t, smart.const(PAIR, dtype))
             places: list[Point] = [
                 {**batch(u), **at, axis.variable: place}
                 for place in (first, smart.add(first, smart.const(1, dtype)))
@@ -131,10 +131,10 @@ class Pairs:
         axis of the point."""
         *outer, axis = self.terms
         number = point[axis.variable]
-        two = smart.const(_PAIR, number.dtype)
+        two = smart.const(PAIR, number.dtype)
         here = {**point, axis.variable: smart.mul(number, two)}
-        both = code.value(self._load(code, self.image, here, _PAIR))
-        a = code.shuffled([both], list(range(_PAIR)) * (self.lanes // _PAIR))
+        both = code.value(self._load(code, self.image, here, PAIR))
+        a = code.shuffled([both], list(range(PAIR)) * (self.lanes // PAIR))
         terms = [point[each.variable] for each in outer]
         place = smart.ramp(smart.const(0, number.dtype), self.lanes)
         b = code.load(panel, u, *terms, number, place)
@@ -149,7 +149,7 @@ class Pairs:
         """
         values = [code.value(each) for each in sums]
         even, odd = (
-            code.shuffled(values, range(k, 2 * self.lanes, _PAIR)) for k in range(_PAIR)
+            code.shuffled(values, range(k, 2 * self.lanes, PAIR)) for k in range(PAIR)
         )
-        both, half = [code.value(Add(even, odd))], self.lanes // _PAIR
+        both, half = [code.value(Add(even, odd))], self.lanes // PAIR
         return [code.shuffled(both, range(k * half, (k + 1) * half)) for k in range(2)]

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith.expr import Const, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
@@ -50,6 +50,11 @@ _MOST_PART = 64 << 10
 are more, each tile fetches them anew."""
 _STREAMED = 128 << 10
 """Bytes of a weight that no cache has when a network comes to it."""
+_LARGE_IMAGE = 128 << 10
+"""Bytes of an image that the first cache does not hold."""
+_WIDE_TERMS = 2
+"""Axes of terms that have more than one value, where a window is one element: blocks of
+channels, and those in a block."""
 
 
 @dataclass(frozen=True)
@@ -179,13 +184,30 @@ class Tiling:
     def weight_bytes(self) -> int | None:
         """Bytes of `b`, where it is a buffer of known size."""
         load = self.found.b.owner
-        if not isinstance(load, tir.LoadOp):
+        return _bytes_of(load.buffer) if isinstance(load, tir.LoadOp) else None
+
+    @cached_property
+    def streamed_image(self) -> tir.LoadOp | None:
+        """The load of an image that each tile reads other elements of, and that is large;
+        None where tiles differ, or there are others that read the same."""
+        found, terms = self.found, self.terms
+        load = found.a.owner
+        if not isinstance(load, tir.LoadOp) or not self.keeps_loops:
             return None
-        type_ = tir.buffer_definition(load.buffer).type
-        shape = type_.get_shape()
-        if DYNAMIC_INDEX in shape:
+        if len(found.rows) > 1 or len(found.batch) < _IMAGE_RANK or found.outside:
             return None
-        return prod(shape) * tir.bytes_of_lane(type_.element_type)
+        by_a, by_b = (moving(found.nest, each) for each in (found.a, found.b))
+        again = [axis for axis in found.batch if axis in by_b and axis not in by_a]
+        if prod(axis.size or 0 for axis in again) != self.vectors:
+            return None
+        if found.batch[-1] in by_b or self.length % self.width or self.image_rows:
+            return None
+        last = view(load.indices[-1], found.nest.trees)
+        if last is not Value(terms[-1].variable):
+            return None
+        if sum(axis.size != 1 for axis in terms) > _WIDE_TERMS:
+            return None
+        return load if (_bytes_of(load.buffer) or 0) >= _LARGE_IMAGE else None
 
     @cached_property
     def pairs(self) -> Pairs | None:
@@ -286,3 +308,12 @@ class Tiling:
         if not own or any(axis not in moved or axis.size is None for axis in own):
             return None
         return load
+
+
+def _bytes_of(buffer: SSAValue) -> int | None:
+    """Bytes of a buffer, where its size is known."""
+    type_ = tir.buffer_definition(buffer).type
+    shape = type_.get_shape()
+    if DYNAMIC_INDEX in shape:
+        return None
+    return prod(shape) * tir.bytes_of_lane(type_.element_type)

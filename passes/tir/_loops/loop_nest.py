@@ -199,6 +199,10 @@ class Nest:
         }
         return substitute(tree, known)
 
+    def indices_at(self, load: tir.LoadOp, point: Point) -> list[Expr]:
+        """The indices of a load of the block, at `point`."""
+        return [self.tree_at(view(index, self.trees), point) for index in load.indices]
+
     def _filled(self, point: Point) -> dict[SSAValue, Expr]:
         zero = {axis.variable: Const(0, axis.variable.type) for axis in self.carried}
         return {**zero, **self.fixed, **point}

@@ -248,6 +248,30 @@ def test_large_weights_are_fetched_ahead(monkeypatch: pytest.MonkeyPatch) -> Non
     assert _prefetches(module)
 
 
+@pytest.mark.parametrize(("blocks", "inputs"), [(1, 4), (1, 2), (3, 4), (6, 4)])
+def test_the_image_of_the_next_tile_is_fetched(
+    blocks: int, inputs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A column in each step, or several where there are few; not where other channels
+    read the image again."""
+    monkeypatch.setattr(windowed_tiling, "_LARGE_IMAGE", 0)
+    x, w = f"tensor<1x2x3x24x{inputs}xf32>", f"tensor<{blocks}x2x1x1x{inputs}x4xf32>"
+    y = f"tensor<1x{blocks}x3x24x4xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
+        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+          dilation [1, 1] groups 1 layout "NCHW{inputs}c" kernel "OIHW{inputs}i4o"
+          out_layout "NCHW4c" : ({x}, {w}) -> {y}
+        relax.return %y : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    width = 12 if blocks == 1 else 4
+    fetched = 0 if blocks > 3 else -(-width // inputs)
+    assert len(_prefetches(module)) == fetched
+
+
 @pytest.mark.parametrize("blocks", [2, 4])
 def test_the_weight_of_the_next_channels_is_fetched(
     blocks: int, monkeypatch: pytest.MonkeyPatch
