@@ -57,6 +57,12 @@ class Bias:
             return None
         return Bias(epilogue, load, add.result, bias)
 
+    @property
+    def is_same_for_rows(self) -> bool:
+        """Whether it is the same for all rows of the image."""
+        *_, row, _, _ = self.epilogue.axes
+        return row not in moving(self.epilogue, self.bias)
+
     def value(self, code: LoopCode, place: Point) -> Expr:
         """The bias at a point of the epilogue."""
         return self.epilogue.value_at(code, self.bias, place)

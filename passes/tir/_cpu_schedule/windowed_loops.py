@@ -35,7 +35,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_images import fetch_next_image
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs, Panel
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     ForEach,
     Later,
@@ -143,16 +143,26 @@ class _Convolution(TileCode):
                 yield Step({**point, row.variable: place}, panel=panel)
 
     @contextmanager
-    def _panel(self, point: Point) -> Generator[SSAValue | None]:
+    def _panel(self, point: Point) -> Generator[Panel | None]:
         """The weight of some channels in pairs of terms, where they are added so."""
-        pairs = self.pairs
+        pairs, code = self.pairs, self.code
         if pairs is None:
             yield None
             return
-        with self.code.block("panel"):
-            yield pairs.write_panel(
-                self.code, self.vectors, lambda u: self.batch(point, u)
-            )
+
+        def initial(u: Expr, o: Expr) -> Expr:
+            zero: Point = {a.variable: self.number(0) for a in self.found.rows}
+            lane = self.lane.variable
+            at = {**self.batch(point, u), lane: smart.cast(lane.type, o)}
+            rows = {a.variable: smart.const(0, a.variable.type) for a in self.found.batch}
+            return self.initial({**rows, **zero, **at})
+
+        with code.block("panel"):
+            weight = pairs.write_panel(code, self.vectors, partial(self.batch, point))
+            begin = None
+            if self.bias is not None:
+                begin = pairs.write_initial(code, self.vectors, initial)
+            yield Panel(weight, begin)
 
     def _for_tiles(self, write: Callable[[Tile], None]) -> None:
         """Write each tile of a row, or a loop over those that are alike."""
@@ -210,15 +220,22 @@ class _Convolution(TileCode):
     def _write_initial(self, for_each: ForEach) -> None:
         """Set all sums to what they are before their terms."""
         code, pairs, every = self.code, self.pairs, (0, for_each.tile.size)
-        if pairs is None:
+        sums, panel = for_each.sums, for_each.panel
+        if pairs is None or panel is None:
             for_each.vector(
-                every,
-                lambda r, u, v, at: code.store(self.initial(at), for_each.sums, r, u, v),
+                every, lambda r, u, v, at: code.store(self.initial(at), sums, r, u, v)
             )
             return
-        # Of the two parts of a sum, both are 0.
-        zero = Broadcast(tir.with_lanes(self.dtype, pairs.lanes), self.initial({}))
-        for_each.pair(every, lambda r, u, v, at: code.store(zero, for_each.sums, r, u, v))
+        given = panel.initial
+        zero = Broadcast(
+            tir.with_lanes(self.dtype, pairs.lanes), smart.const(0, self.dtype)
+        )
+
+        def write(r: Expr, u: Expr, v: Expr, at: Point) -> None:
+            value = zero if given is None else code.load(given, u, v)
+            code.store(value, sums, r, u, v)
+
+        for_each.pair(every, write)
 
     def initial(self, at: Point) -> Expr:
         """What the result at a point is before its terms."""
@@ -232,28 +249,43 @@ class _Convolution(TileCode):
     ) -> None:
         """Store the results of all columns, which the epilogue is done on before."""
         if self.pairs is not None:
-            totals = self._totals(for_each, self.pairs, result)
-            result = partial(self.code.load, totals)
+            self._write_results_of_pairs(for_each, self.pairs, result)
+            return
         for_each.vector(
             (0, for_each.tile.size),
             lambda r, u, v, at: self._finish(result(r, u, v), at),
         )
 
-    def _totals(
-        self,
-        for_each: ForEach,
-        pairs: Pairs,
-        sums: Callable[[Expr, Expr, Expr], Expr],
-    ) -> SSAValue:
-        """The results of all columns, from sums of pairs."""
-        code, lanes = self.code, self.lane.size or 1
-        shape = [for_each.tile.size, self.vectors, lanes]
-        totals = code.alloc("totals", shape, self.dtype, "local")
-        half = smart.ramp(self.number(0), lanes)
-        for_each.columns_of_pairs(
-            pairs, sums, lambda r, u, total: code.store(total, totals, r, u, half)
+    def _write_results_of_pairs(
+        self, for_each: ForEach, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
+    ) -> None:
+        """The same for sums of even and odd terms. Two columns are one vector where they
+        are neighbours in memory, as is all that the epilogue reads for them."""
+        code, size, half = self.code, for_each.tile.size, self.lane.size or 1
+        lanes = smart.ramp(self.number(0), pairs.lanes)
+        both = -(-size // PAIR)
+        totals = code.alloc(
+            "totals", [both, self.vectors, pairs.lanes], self.dtype, "local"
         )
-        return totals
+
+        def add(q: Expr, u: Expr, columns: Sequence[Expr]) -> None:
+            total = pairs.totals(code, [sums(column, u, lanes) for column in columns])
+            code.store(total, totals, q, u, lanes)
+
+        for_each.columns_of_pairs(pairs, add)
+        wide = size // PAIR if self.has_wide_epilogue else 0
+        for_each.vector_of_two(
+            wide,
+            lambda q, u, v, at: self._finish(code.load(totals, q, u, v), at),
+        )
+
+        def finish(r: Expr, u: Expr, v: Expr, at: Point) -> None:
+            two = self.number(PAIR)
+            q, k = smart.floordiv(r, two), smart.floormod(r, two)
+            lane = smart.add(smart.mul(k, self.number(half)), v)
+            self._finish(code.load(totals, q, u, lane), at)
+
+        for_each.vector((PAIR * wide, size), finish)
 
     # ---- a small image ----
 
@@ -418,7 +450,7 @@ class _Convolution(TileCode):
 
             def add_pair(r: Expr, u: Expr, v: Expr, at: Point) -> None:
                 before, here = code.load(sums, r, u, v), {**at, **terms}
-                total = pairs.add(code, self.machine, panel, before, u, here)
+                total = pairs.add(code, self.machine, panel.weight, before, u, here)
                 code.store(total, sums, r, u, v)
 
             for_each.pair(columns, add_pair)

@@ -25,6 +25,15 @@ PAIR = 2
 
 
 @dataclass(frozen=True)
+class Panel:
+    """What tiles of some channels read, in pairs of terms."""
+
+    weight: SSAValue
+    initial: SSAValue | None
+    """What sums begin with; None where that is 0."""
+
+
+@dataclass(frozen=True)
 class Pairs:
     """What is added in pairs of terms."""
 
@@ -80,6 +89,27 @@ class Pairs:
         panel = code.alloc("panel", [vectors, *sizes, pairs, self.lanes], dtype, "local")
         self._write_vectors(code, panel, vectors, batch)
         return panel
+
+    def write_initial(
+        self,
+        code: LoopCode,
+        vectors: int,
+        value: Callable[[Expr, Expr], Expr],
+    ) -> SSAValue:
+        """What sums begin with: the even one of a pair with `value` of a vector and its
+        channel, the odd one with 0."""
+        dtype = tir.buffer_definition(self.weight.buffer).type.element_type
+        initial = code.alloc("initial", [vectors, self.lanes], dtype, "local")
+        number = self.axis.variable.type
+        one, two = (smart.const(each, number) for each in (1, PAIR))
+        with (
+            code.loop("u", smart.const(vectors, number)) as u,
+            code.loop("o", smart.cast(number, self.lane.extent)) as o,
+        ):
+            place = smart.mul(o, two)
+            code.store(value(u, o), initial, u, place)
+            code.store(smart.const(0, dtype), initial, u, smart.add(place, one))
+        return initial
 
     def _write_vectors(
         self,
@@ -140,8 +170,9 @@ class Pairs:
         b = code.load(panel, u, *terms, number, place)
         return machine.multiply_add(a, b, total)
 
-    def totals(self, code: LoopCode, sums: Sequence[Expr]) -> list[Expr]:
-        """The sums of channels of two columns, from those of their even and odd terms.
+    def totals(self, code: LoopCode, sums: Sequence[Expr]) -> Expr:
+        """The sums of channels of two columns, one after the other, from those of their
+        even and odd terms.
 
         Both columns at once: LLVM has an instruction for the sum of even and odd lanes of
         vectors that are half as long, which is slow, and which has half of the registers,
@@ -151,5 +182,4 @@ class Pairs:
         even, odd = (
             code.shuffled(values, range(k, 2 * self.lanes, PAIR)) for k in range(PAIR)
         )
-        both, half = [code.value(Add(even, odd))], self.lanes // PAIR
-        return [code.shuffled(both, range(k * half, (k + 1) * half)) for k in range(2)]
+        return Add(even, odd)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs, Panel
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -51,7 +51,7 @@ class Step:
     point: Point
     following: Point | None = None
     """That which follows, where what it reads of the weight is fetched."""
-    panel: SSAValue | None = None
+    panel: Panel | None = None
     """The weight in pairs of terms, where they are added so."""
 
 
@@ -107,7 +107,7 @@ class ForEach:
     """The values on the batch axes, that of the shared one divided by `vectors`."""
     later: Later | None = None
     """What is fetched while the terms are added; None where nothing is."""
-    panel: SSAValue | None = None
+    panel: Panel | None = None
     """The weight in pairs of terms; None where they are added one by one."""
 
     def vector(
@@ -127,26 +127,42 @@ class ForEach:
             write(r, u, v, at)
 
     def columns_of_pairs(
-        self,
-        pairs: Pairs,
-        sums: Callable[[Expr, Expr, Expr], Expr],
-        write: Callable[[Expr, Expr, Expr], None],
+        self, pairs: Pairs, write: Callable[[Expr, Expr, Sequence[Expr]], None]
     ) -> None:
-        """Write for all columns, two at a time, from sums of pairs: column and vector,
-        and the results."""
+        """Write for all columns, two at a time: the number of the two, the vector, and
+        both columns, which are the same where one is left."""
         whole, size = self.convolution, self.tile.size
-        lanes = smart.ramp(whole.number(0), pairs.lanes)
-        for low, count in ((0, size // 2), (size - 1, size % 2)):
-            with self._places((0, count)) as (r, u):
-                first = smart.add(whole.number(low), smart.mul(r, whole.number(2)))
+        for low, count in ((0, size // PAIR), (size // PAIR, size % PAIR)):
+            with self._places((low, low + count)) as (q, u):
+                first = smart.mul(q, whole.number(PAIR))
                 last = smart.minimum(
                     smart.add(first, whole.number(1)), whole.number(size - 1)
                 )
-                found = pairs.totals(
-                    whole.code, [sums(each, u, lanes) for each in (first, last)]
-                )
-                for column, total in zip((first, last), found, strict=True):
-                    write(column, u, total)
+                write(q, u, (first, last))
+
+    def vector_of_two(
+        self, count: int, write: Callable[[Expr, Expr, Expr, Point], None]
+    ) -> None:
+        """Write for so many times two columns, whose lanes are one vector: the number of
+        the two, vector and lane, and the point."""
+        whole = self.convolution
+        lane = whole.lane
+        lanes = smart.mul(lane.extent, smart.const(PAIR, lane.extent.dtype))
+        with (
+            self._places((0, count)) as (q, u),
+            whole.code.loop("v", lanes, tir.ForKind.VECTORIZED) as v,
+        ):
+            size = smart.cast(v.dtype, lane.extent)
+            column = smart.add(
+                smart.mul(q, whole.number(PAIR)),
+                smart.cast(q.dtype, smart.floordiv(v, size)),
+            )
+            at = {
+                **self.batch(u),
+                **self._element(column),
+                lane.variable: smart.cast(lane.variable.type, smart.floormod(v, size)),
+            }
+            write(q, u, v, at)
 
     @contextmanager
     def _places(self, columns: tuple[int, int]) -> Generator[tuple[Expr, Expr]]:

@@ -21,7 +21,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_bias import Bias
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
-from xdsl_tvm.passes.tir._schedule.contraction import moving
+from xdsl_tvm.passes.tir._schedule.contraction import moving, ops_behind
 
 _SUMS = 28
 """Vectors of results that 32 registers hold, besides the operands."""
@@ -229,9 +229,27 @@ class Tiling:
     @cached_property
     def bias(self) -> Bias | None:
         """What sums begin with, where they may be computed in another order."""
-        if not self.machine.reassociate or self.pairs is not None:
+        if not self.machine.reassociate:
             return None
-        return Bias.of(self.found)
+        bias = Bias.of(self.found)
+        # Pairs have one initial value for all rows of a strip.
+        if bias is None or (self.pairs is not None and not bias.is_same_for_rows):
+            return None
+        return bias
+
+    @cached_property
+    def has_wide_epilogue(self) -> bool:
+        """Whether the results of two columns are one vector for the epilogue, too: of all
+        that it reads, neighbours are neighbours for it."""
+        found, bias = self.found, self.bias
+        if len(found.rows) > 1:
+            return False
+        nest = found.epilogue
+        if nest is None:
+            return True
+        done = ops_behind(nest, bias.bias) if bias is not None else ()
+        axes = tuple(Value(axis.variable) for axis in nest.axes)
+        return all(a.indices == axes for a in nest.accesses if a.op not in done)
 
     @property
     def initial_value(self) -> float:

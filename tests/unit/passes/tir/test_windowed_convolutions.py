@@ -373,6 +373,39 @@ def test_half_blocks_add_terms_in_pairs(size: int) -> None:
     assert not any(isinstance(op, tir.ShuffleOp) for op in ordered.walk())
 
 
+@pytest.mark.parametrize(("size", "rows"), [(3, 1), (14, 1), (14, 14)])
+def test_epilogues_of_pairs_are_done_on_two_columns(size: int, rows: int) -> None:
+    """Sums begin with what is added to them, if that is the same for all rows; what
+    follows reads and writes neighbours, and not the sums."""
+    x, w = f"tensor<1x2x{size}x{size}x4xf32>", "tensor<2x2x1x1x4x2xf32>"
+    y, b = f"tensor<1x2x{size}x{size}x2xf32>", f"tensor<1x2x{rows}x1x2xf32>"
+    module = _lowered(f"""
+      relax.func @main(%x: {x}, %w: {w}, %b: {b}, %z: {y}) -> {y}
+          attributes {{global_symbol = "main"}} {{
+        %r = relax.dataflow -> ({y}) {{
+          %c = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+            dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i2o"
+            out_layout "NCHW2c" : ({x}, {w}) -> {y}
+          %s = relax.add %c, %b : ({y}, {b}) -> {y}
+          %t = relax.add %s, %z : ({y}, {y}) -> {y}
+          %y = relax.nn.relu %t : ({y}) -> {y}
+          relax.output %y : {y}
+        }}
+        relax.return %r : {y}
+      }}
+    """)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    shapes = [
+        [extent.data for extent in op.type.shape]
+        for op in module.walk()
+        if isinstance(op, tir.AllocBufferOp)
+    ]
+    # What two vectors begin with, and their results for three times two columns.
+    assert ([2, 4] in shapes) == (rows == 1)
+    assert [3, 2, 4] in shapes
+
+
 @pytest.mark.parametrize("reassociate", [True, False])
 def test_sums_of_depthwise_convolutions_begin_with_the_bias(*, reassociate: bool) -> None:
     """So it is not added at the end."""
