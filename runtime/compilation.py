@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -54,7 +54,7 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
         reserved = ReservedMemory(work, is_used=is_used)
         stack.enter_context(elements_in(reserved))
         # A text is read while threads work.
-        rewritten: Collection[str | int] = ()
+        rewritten: frozenset[str | int] = frozenset()
         if options.optimize and isinstance(module, ModuleOp):
             rewritten = rewritten_weights(module)
         constants = EarlyConstants(values, work, reserved, rewritten)
@@ -64,7 +64,7 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
             # Networks have parallel loops.
             work.begin(threads.prepare)
         if is_used:
-            reserved.expect(_size_of_new_constants(loaded, values))
+            reserved.expect(_size_of_new_constants(loaded, values, rewritten))
         if is_early and constants and ObjectCache.default().is_empty:
             # Late: a module that is found in the cache needs none of it.
             from xdsl_tvm.runtime.unit_objects import import_passes
@@ -127,14 +127,19 @@ def _check(options: CompileOptions, kind: str) -> None:
         raise ValueError("graphs are for the target cuda; leave out graphs=True")
 
 
-def _size_of_new_constants(module: ModuleOp, params: Mapping[str | int, Any]) -> int:
-    """About how many bytes of constants are written to new memory after the passes.
+def _size_of_new_constants(
+    module: ModuleOp,
+    params: Mapping[str | int, Any],
+    rewritten: frozenset[str | int],
+) -> int:
+    """About how many bytes of constants are written to new memory by passes or later.
 
-    Those of the module itself are, and weights of convolutions, which are computed.
+    Those of the module itself are, and parameters that passes rearrange.
     """
     size = sum(map(len, large_constants(module)))
-    weights = (each for each in params.values() if getattr(each, "ndim", 0) > len("KN"))
-    return size + sum(each.nbytes for each in weights)
+    return size + sum(
+        getattr(params[key], "nbytes", 0) for key in rewritten & params.keys()
+    )
 
 
 def _loaded(module: Source | ModuleText) -> ModuleOp:

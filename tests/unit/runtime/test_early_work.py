@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -33,6 +34,14 @@ def test_tasks_begin_where_there_are_threads(processors: int) -> None:
         future = work.begin(sum, [1, 2])
         assert (future is None) == (processors == 1)
         assert future is None or future.result() == 3
+
+
+def test_threads_begin_soon_until_they_have_ended(processors: int) -> None:
+    before = sys.getswitchinterval()
+    with EarlyWork() as work:
+        assert (sys.getswitchinterval() < before) == (processors > 1)
+        work.stop()
+        assert sys.getswitchinterval() == before
 
 
 def test_no_thread_is_left(processors: int) -> None:
