@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import ParamSpec, Self, TypeVar
 
 from xdsl_tvm.dialects.in_threads import available_processors
@@ -18,11 +19,36 @@ _MOST_THREADS = 7
 """More threads than these wait for memory."""
 
 _SWITCH_INTERVAL = 0.0005
-"""Seconds after which passes let a thread begin with the next array, a tenth of what is
-usual: to copy an array takes less than that."""
+"""Seconds for which passes keep the interpreter from a thread, a tenth of what is usual:
+that takes longer for each array than its copy."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
+
+
+class _Switching:
+    """The interval of the interpreter, which all compilations of a process share."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._count = 0
+        self._usual = 0.0
+
+    def begin(self) -> None:
+        with self._lock:
+            if not self._count:
+                self._usual = sys.getswitchinterval()
+                sys.setswitchinterval(min(_SWITCH_INTERVAL, self._usual))
+            self._count += 1
+
+    def end(self) -> None:
+        with self._lock:
+            self._count -= 1
+            if not self._count:
+                sys.setswitchinterval(self._usual)
+
+
+_SWITCHING = _Switching()
 
 
 class EarlyWork:
@@ -34,9 +60,8 @@ class EarlyWork:
     def __init__(self) -> None:
         count = min(available_processors() - 1, _MOST_THREADS)
         self._threads = ThreadPoolExecutor(count) if count > 0 else None
-        self._usual_interval = sys.getswitchinterval()
         if self._threads is not None:
-            sys.setswitchinterval(min(_SWITCH_INTERVAL, self._usual_interval))
+            _SWITCHING.begin()
 
     def __enter__(self) -> Self:
         return self
@@ -65,4 +90,4 @@ class EarlyWork:
         threads, self._threads = self._threads, None
         if threads is not None:
             threads.shutdown(cancel_futures=True)
-            sys.setswitchinterval(self._usual_interval)
+            _SWITCHING.end()
