@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.dialects.tvm_llvm import LoopAttr
+from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.lowering.to_llvm._conversion import fail, segments
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -258,20 +259,13 @@ def _replace_args(body: Block, values: Sequence[SSAValue], named: bool = True) -
 
 def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
     """Whether a loop is known to run, and its variable not to overflow."""
-    first, end, by = map(_constant, (lower, upper, step))
+    first, end, by = map(integer_constant, (lower, upper, step))
     if first is None or end is None or by is None:
         return False
     width = 64
     if isinstance(lower.type, IntegerType):
         width = cast("IntegerType", lower.type).bitwidth
     return first < end and by > 0 and end - 1 + by < 1 << (width - 1)
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
 
 
 def _lower_for(sweep: _Flattener, op: Operation, block: Block) -> Block:

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.passes.infra import CompilerPass
 
 _KINDS = (arith.AddiOp, arith.SubiOp, arith.MuliOp)
@@ -88,7 +89,7 @@ _is_loop = of_classes(scf.ForOp)
 def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
     """Makes the variable of a loop an index if one is made of it."""
     narrow = loop.body.block.args[0]
-    if narrow.type != i32 or not _is_positive(loop.step):
+    if narrow.type != i32 or (integer_constant(loop.step) or 0) <= 0:
         return
     users = [use.operation for use in narrow.uses]
     casts = [each for each in users if _is_cast(each) and each.result.type == _INDEX]
@@ -108,16 +109,6 @@ def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
         again = _after(variable).emit(arith.IndexCastOp, [variable], i32)
         narrow.replace_all_uses_with(again)
     body.erase_arg(narrow)
-
-
-def _is_positive(value: SSAValue) -> bool:
-    """Whether a value is a positive constant."""
-    owner = value.owner
-    return (
-        isinstance(owner, arith.ConstantOp)
-        and isinstance(owner.value, IntegerAttr)
-        and owner.value.value.data > 0
-    )
 
 
 def _is_exact(op: Operation | Block) -> TypeGuard[_Sum]:

@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir, tvm_llvm
 from xdsl_tvm.dialects.tir.constants import integer_attr
+from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.lowering.tir.conversion.types import signless
 
 INDEX = IndexType()
@@ -288,15 +289,15 @@ class Emitter:
 
     def add_index(self, a: SSAValue | None, b: SSAValue) -> SSAValue:
         """The sum of two indices; no first one counts as 0."""
-        if a is None or _index_constant(a) == 0:
+        if a is None or integer_constant(a) == 0:
             return b
-        if _index_constant(b) == 0:
+        if integer_constant(b) == 0:
             return a
         return self.binary(arith.AddiOp, a, b)
 
     def mul_index(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """The product of two indices."""
-        x, y = _index_constant(a), _index_constant(b)
+        x, y = integer_constant(a), integer_constant(b)
         if x is not None and y is not None:
             return self.number(x * y, INDEX)
         if x == 1:
@@ -307,10 +308,3 @@ class Emitter:
 
 
 _FLOAT_BINARY = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp)
-
-
-def _index_constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None
