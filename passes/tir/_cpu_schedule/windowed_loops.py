@@ -431,13 +431,12 @@ class _Convolution(TileCode):
 
     def _unrolling(self, axis: Axis, sums: int, *, is_last: bool) -> dict[str, Attribute]:
         """How often LLVM is to unroll the loop over the terms of an axis."""
-        size = axis.size or 0
         if not is_last:
             return _ROLLED
-        if self.found.window is not None and size < _STEPS:
-            return _unrolled(size)
-        fits = sums + _STEPS * self.vectors <= self.most
-        steps = _STEPS if fits else _FEW_STEPS
+        size = axis.size or 1
+        steps = min(size, _STEPS)
+        if sums + steps * self.vectors > self.most:
+            steps = _FEW_STEPS
         return _ROLLED if size % steps else _unrolled(steps)
 
     def _add_terms(
