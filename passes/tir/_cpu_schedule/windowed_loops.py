@@ -416,7 +416,10 @@ class _Convolution(TileCode):
         if self.keeps_loops:
             is_last = not inner and axis is not self.found.window
             wide = columns[1] - columns[0]
-            hints = self._unrolling(axis, wide * for_each.vectors, is_last=is_last)
+            hints = _ROLLED
+            if is_last:
+                is_inner = valid is None
+                hints = self._unrolling(axis, wide * for_each.vectors, is_inner=is_inner)
         runs = [(0, count, columns)]
         if axis is self.found.window and valid is not None:
             runs = _runs(valid, axis.variable.type)
@@ -429,13 +432,17 @@ class _Convolution(TileCode):
                     fetch_next_image(self, for_each, at, axis, value)
                 self._write_terms(for_each, inner, at, inside, conditions)
 
-    def _unrolling(self, axis: Axis, sums: int, *, is_last: bool) -> dict[str, Attribute]:
-        """How often LLVM is to unroll the loop over the terms of an axis."""
-        if not is_last:
-            return _ROLLED
+    def _unrolling(
+        self, axis: Axis, sums: int, *, is_inner: bool
+    ) -> dict[str, Attribute]:
+        """How often LLVM is to unroll the innermost loop over terms, those of an axis.
+
+        Few channels are one block in tiles away from the edges. At edges, where loops
+        over the window are short, LLVM would load all that such a block reads first.
+        """
         size = axis.size or 1
         steps = min(size, _STEPS)
-        if sums + steps * self.vectors > self.most:
+        if sums + steps * self.vectors > self.most and (steps == _STEPS or not is_inner):
             steps = _FEW_STEPS
         return _ROLLED if size % steps else _unrolled(steps)
 
