@@ -38,6 +38,10 @@ from xdsl_tvm.passes.tir._gpu_schedule.warpgroup_product import (
     WarpgroupKernel,
     match_warpgroups,
 )
+from xdsl_tvm.passes.tir._gpu_schedule.windows import (
+    match_windows,
+    schedule_windows,
+)
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
 from xdsl_tvm.passes.tir._schedule.contraction import (
     Contraction,
@@ -328,6 +332,7 @@ class _Function:
         device, first = self.device, group[0]
         product, skinny, rows = _product(group), _skinny(group), _rows(group)
         transpose, reduction = match_transpose(first), match_combined(first)
+        windows = match_windows(group)
         units = None
         if product is not None and device.has_matrix_units:
             units = match_units(product, allow_tf32=device.allow_tf32)
@@ -339,6 +344,8 @@ class _Function:
             kernel.write()
         elif product is not None:
             ThreadProduct(code, product, device).write()
+        elif windows is not None:
+            schedule_windows(code, windows, device)
         elif rows is not None:
             schedule_rows(code, rows, device)
         elif transpose is not None:
@@ -354,7 +361,9 @@ class _Function:
 
 def _are_kernel(group: list[Nest]) -> bool:
     """Whether several nests are one kernel."""
-    return any(match(group) is not None for match in (_product, _skinny, _rows))
+    return any(
+        match(group) is not None for match in (_product, _skinny, match_windows, _rows)
+    )
 
 
 def _product(group: list[Nest]) -> Contraction | None:

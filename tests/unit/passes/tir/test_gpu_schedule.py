@@ -617,6 +617,108 @@ def test_padding_of_images(stages: int) -> None:
     assert '"P"' in str(scheduled(text, schedule))
 
 
+IMAGE = (2, 34, 58)
+"""Channels, rows and columns: as many results as keep a GPU busy."""
+
+
+def windows(dtype: str, *, last: bool, kind: str) -> str:
+    """Windows of 3 by 3 of a padded image, with channels first or last, and a map."""
+    (c, h, w), zero = IMAGE, f"T.{dtype}(0)"
+
+    def places(y: str, x: str) -> str:
+        return f"{y}, {x}, vc" if last else f"vc, {y}, {x}"
+
+    def shape(rows: int, columns: int) -> str:
+        return f"{rows}x{columns}x{c}" if last else f"{c}x{rows}x{columns}"
+
+    padded = shape(h + 2, w + 2).replace("x", ", ")
+    text = script(
+        [
+            f"A {shape(h, w)} {dtype}",
+            f"B {shape(3, 3)} {dtype}",
+            f"D {c} {dtype}",
+            f"C {shape(h, w)} {dtype}",
+        ],
+        f"""
+    P = T.alloc_buffer(({padded}), "{dtype}")
+    for c, y, x in T.grid({c}, {h + 2}, {w + 2}):
+        with T.block("P"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            P[{places("vy", "vx")}] = T.if_then_else(
+                1 <= vy and vy < {h + 1} and 1 <= vx and vx < {w + 1},
+                A[{places("vy - 1", "vx - 1")}], {zero})
+    for c, y, x, p, q in T.grid({c}, {h}, {w}, 3, 3):
+        with T.block("C"):
+            vc, vy, vx, vp, vq = T.axis.remap("SSSRR", [c, y, x, p, q])
+            with T.init():
+                C[{places("vy", "vx")}] = {zero}
+            C[{places("vy", "vx")}] = C[{places("vy", "vx")}] + (
+                P[{places("vy + vp", "vx + vq")}] * B[{places("vp", "vq")}])
+    for c, y, x in T.grid({c}, {h}, {w}):
+        with T.block("E"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            C[{places("vy", "vx")}] = T.max(C[{places("vy", "vx")}] + D[vc], {zero})
+""",
+    )
+    if last:
+        text = text.replace("for c, y, x in", "for y, x, c in")
+        text = text.replace("for c, y, x, p, q in", "for y, x, c, p, q in")
+        text = text.replace(
+            f"T.grid({c}, {h + 2}, {w + 2})", f"T.grid({h + 2}, {w + 2}, {c})"
+        )
+        text = text.replace(f"T.grid({c}, {h}, {w}", f"T.grid({h}, {w}, {c}")
+        text = text.replace("vc, vy, vx = T", "vy, vx, vc = T")
+        text = text.replace("vc, vy, vx, vp, vq = T", "vy, vx, vc, vp, vq = T")
+        text = text.replace("[c, y, x", "[y, x, c")
+    if kind == "greatest":
+        start, end = text.index("    P = T.alloc"), text.index("    for c, y, x, p, q")
+        text = text[:start] + text[end:]
+        text = text[: text.index("    for c, y, x in")]
+        text = text.replace(f", {h}, {w}, 3, 3", f", {h - 2}, {w - 2}, 3, 3")
+        text = text.replace("C[vc, vy, vx] + (", "T.max(C[vc, vy, vx], ")
+        text = text.replace("P[vc", "A[vc").replace(" * B[vc, vp, vq]", "")
+    return text
+
+
+@pytest.mark.parametrize(
+    ("dtype", "last", "kind"),
+    [
+        ("float32", False, "depthwise"),
+        *(
+            [
+                ("float32", True, "depthwise"),
+                ("float16", True, "depthwise"),
+                ("float16", False, "depthwise"),
+                ("float32", False, "greatest"),
+            ]
+            if MANY
+            else []
+        ),
+    ],
+)
+def test_windows(dtype: str, last: bool, kind: str) -> None:
+    """A thread has all terms of a result, with zeros around the image: one kernel."""
+    a, b, d = numbers(dtype, *IMAGE), numbers(dtype, IMAGE[0], 3, 3), numbers(dtype, 2)
+    padded = np.pad(a.astype("f8"), ((0, 0), (1, 1), (1, 1)))
+    if kind == "greatest":
+        padded = a.astype("f8")
+    found = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), axis=(1, 2))
+    if kind == "greatest":
+        exact = np.zeros(IMAGE)
+        exact[:, : IMAGE[1] - 2, : IMAGE[2] - 2] = np.maximum(found.max(axis=(3, 4)), 0)
+    else:
+        sums = np.einsum("cyxhw,chw->cyx", found, b.astype("f8"))
+        exact = np.maximum(sums + d.astype("f8")[:, None, None], 0)
+    arrays = [a, b, d, exact.astype(dtype)]
+    if last:
+        arrays = [np.moveaxis(x, 0, -1).copy() if x.ndim == 3 else x for x in arrays]
+    text = windows(dtype, last=last, kind=kind)
+    check(text, arrays[:3], arrays[3:], 4 * DTYPES[dtype])
+    made = str(scheduled(text))
+    assert "thread_allreduce" not in made
+    assert '"P"' not in made
+
+
 def test_convolution() -> None:
     f = "float32"
     text = script(
