@@ -91,7 +91,7 @@ class OnePassAttention(CompilerPass):
     Errors: `vector_bytes` that is no power of two from 4 to 1024, for a CPU; a target
         that does not parse
     Attributes: read: none; created: `op_pattern` and `tir.is_scheduled` of the functions,
-        `tir.min_blocks` of those of f32 for GPUs; removed: none
+        `tir.min_blocks` of those for GPUs; removed: none
     Differs from TVM: TVM computes all scores, but where it calls libraries
     """
 
@@ -150,7 +150,7 @@ def _replace(found: FoundAttention, functions: OperatorFunctions, road: Road) ->
     function = functions.by_name[call.callee.root_reference.data]
     function.attributes[OP_PATTERN] = IntegerAttr(int(OpPattern.OPAQUE), i32)
     function.attributes["tir.is_scheduled"] = BoolAttr.from_bool(True)
-    function.attributes.update(road.attributes(found))
+    function.attributes.update(road.attributes())
     Rewriter.replace_op(found.op, call)
 
 

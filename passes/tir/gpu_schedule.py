@@ -75,7 +75,7 @@ class GPUSchedule(CompilerPass):
         the narrowest type of a nest, and at most twice as much of wider ones
         `warp_row` (1024): up to so many elements, a row has the threads of a warp
         `row_in_registers` (8192): up to so many elements, what nests hand on of a row
-        stays with the threads
+        stays with the threads; of longer rows it is computed again
         `tile` (128): the most rows and columns of a tile of a product without tensor
         cores; they are fewer, down to 32, where there would be less than 108 blocks, and
         64 where extents are symbolic
@@ -132,7 +132,10 @@ class GPUSchedule(CompilerPass):
         a tile goes through shared memory (`transpose.py`). *Reductions* whose terms are
         next to each other, with the nests after and before them that share their rows, as
         in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
-        and elements that no other nest needs stay with their threads (`rows.py`). *Other
+        and elements that no other nest needs stay with their threads, or are computed
+        again (`rows.py`). *Windows*, reductions of up to 64 terms at places that move
+        with the results, of 3456 results at least: a thread has all terms of neighbouring
+        results, with padding by zeros before, and a map after sums (`windows.py`). *Other
         reductions*: a thread has the neighbouring results of one access, rows of threads
         share their terms, and 4 of a thread are loaded at a time (`columns.py`).
         *Skinny products* of a matrix with up to 8 vectors, of 16 terms at least: the

@@ -396,14 +396,14 @@ OTHERS = {
 }
 """Registers of programs on rows of so many elements."""
 FEATURES = {
-    "float16": {64: 136, 128: 224, 256: 255},
+    "float16": {64: 160, 128: 232, 256: 255},
     "float32": {64: 128, 128: 128, 256: 128},
 }
 """Registers of attention of so many features."""
 
 
 def candidates() -> list[tuple[str, int, str, dict[str, Any] | None]]:
-    """A name, registers, program, and options of the schedule where it is applied here."""
+    """A name, registers, program, and options of the schedule if it is applied here."""
     found: list[Any] = []
     for (dtype, turned, option), tiles in TILES.items():
         more = {"allow_tf32": dtype == "float32", "tensor_cores": option != "tile"}

@@ -47,7 +47,7 @@ class Road(ABC):
         sizes = what.features, what.value_features
         return all(0 < each <= self.most_features for each in sizes)
 
-    def attributes(self, found: FoundAttention) -> dict[str, Attribute]:
+    def attributes(self) -> dict[str, Attribute]:
         """Those of the function, besides what all functions have."""
         return {}
 
@@ -106,11 +106,9 @@ class ThreadBlocks(Road):
         sizes = found.what.features, found.what.value_features
         return all(has_copies(each, dtype) for each in sizes)
 
-    def attributes(self, found: FoundAttention) -> dict[str, Attribute]:
-        """Without a number of blocks, ptxas spills registers of f32 to hold three."""
-        info = TensorInfo.of(found.operands[0].type)
-        is_wide = info is not None and isinstance(info.dtype, Float32Type)
-        return {MIN_BLOCKS: IntegerAttr(1, i32)} if is_wide else {}
+    def attributes(self) -> dict[str, Attribute]:
+        """Without a number of blocks, ptxas spills registers to hold one block more."""
+        return {MIN_BLOCKS: IntegerAttr(1, i32)}
 
     def write(self, code: LoopCode, places: Places) -> None:
         is_narrow = not isinstance(places.query.dtype, Float32Type)

@@ -121,7 +121,8 @@ class BlockOfThreads(ABC):
     def write(self) -> None:
         """The blocks of all heads of all batches; the longest begin first.
 
-        Where their number is not known, they are in order, which is proved to be apart.
+        Where some of their rows are no queries, or their number is not known, they are in
+        order, which is proved to be apart.
         """
         code, what = self.code, self.what
         tiles = count(self.places.queries, self.rows)
@@ -133,7 +134,7 @@ class BlockOfThreads(ABC):
             code.block("attention"),
         ):
             self.batch, self.head = split(rest, what.heads)
-            if what.causal_mask is not None and smart.literal(tiles) is not None:
+            if what.causal_mask is not None and self._are_all_queries:
                 tile = smart.sub(smart.sub(tiles, constant(1)), tile)
             self.first = smart.mul(tile, constant(self.rows))
             self.best, self.total = (

@@ -18,6 +18,7 @@ from support.ptx_road import assemble
 
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.interpreters.tir import interpret
+from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.relax.one_pass_attention import OnePassAttention
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
@@ -184,3 +185,13 @@ def test_copies_that_are_waited_for() -> None:
     with PassContext(config={"tir.use_async_copy": False}):
         OnePassAttention(target=CUDA, least_queries=1).apply(new_context(), module)
     assert "software_pipeline_stage" not in str(module)
+
+
+@pytest.mark.skipif(not MANY, reason="the ordinary run compiles one kernel")
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_causal_queries_that_fill_no_blocks(dtype: type) -> None:
+    """The stores of blocks are proved to be apart, however many blocks there are."""
+    shape = np.broadcast_to(dtype(0), (4, 1000, 16, 128))
+    module = attention_module([shape] * 3, 'causal "TopLeft"')
+    run_pipeline(new_context(), module, gpu_pipeline(CUDA, relax=True))
+    assert '"gpu.launch_func"' in str(module)
