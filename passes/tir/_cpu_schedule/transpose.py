@@ -26,6 +26,7 @@ from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_LANES = 16
 """Rows of a tile at most: as many vectors are alive at once."""
+_LEAST_LANES = 4
 _UNIT_BYTES = 16
 _BLOCK_BYTES = 128
 """So many bytes of a row are written at a time; as many columns as that are read side by
@@ -41,9 +42,17 @@ def match_large_transpose(nest: Nest, machine: Machine) -> Transpose | None:
     found = match_transpose(nest)
     if found is None or machine.lanes(_dtype(found)) < 2:
         return None
-    lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
-    sizes = [found.stored.size, found.loaded.size]
+    lanes, sizes = _lanes(found, machine), (found.stored.size, found.loaded.size)
     return None if any(size is not None and size < lanes for size in sizes) else found
+
+
+def _lanes(found: Transpose, machine: Machine) -> int:
+    """Rows and columns of a square: fewer where there are not so many."""
+    lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
+    sizes = [size for size in (found.stored.size, found.loaded.size) if size is not None]
+    while lanes > _LEAST_LANES and any(size < lanes for size in sizes):
+        lanes //= 2
+    return lanes
 
 
 def schedule_transpose(
@@ -54,7 +63,7 @@ def schedule_transpose(
     hints: dict[str, Attribute] | None = None
     if parallel and streams(found.nest, machine):
         hints = {NONTEMPORAL: UnitAttr()}
-    lanes = min(machine.lanes(_dtype(found)), _MOST_LANES)
+    lanes = _lanes(found, machine)
     squares = _squares(found, machine, lanes)
     with fused_loop(code, others, kind_of(parallel and bool(others))) as point:
         kind = kind_of(parallel and not others)

@@ -51,6 +51,7 @@ def stored_lanes(module: ModuleOp) -> set[int]:
         (WIDE, "float16", 16, 48, {16}),
         (WIDE, "int8", 16, 128, {64}),
         (WIDE, "uint8", 17, 39, {16, 1}),
+        (WIDE, "uint8", 24, 14, {8, 1}),
         (NARROW, "float32", 9, 10, {4, 1}),
         (NARROW, "int8", 16, 32, {16}),
     ],
