@@ -17,14 +17,14 @@ from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Broadcast, Expr, Sub, Value, view
-from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
-from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import ByteDots
-from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
+from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import (
+    ByteDots,
+    is_byte_along_last,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine, kind_of
-from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point, Redirected
+from xdsl_tvm.passes.tir._loops.loop_nest import Point, Redirected
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop, points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction, moving
 from xdsl_tvm.passes.tir._schedule.maps import is_lazy
@@ -59,20 +59,11 @@ def match_byte_depthwise(found: Reduction, machine: Machine) -> ByteDepthwise | 
     if len(channels) != 1 or not rows or (channels[0].size or 1) % dot.lanes:
         return None
     for a, b in (product.operands, reversed(product.operands)):
-        if not all(_is_along_last(nest, value, channels[0]) for value in (a, b)):
+        if not all(is_byte_along_last(nest, value, channels[0]) for value in (a, b)):
             return None
         if not moving(nest, b) & {*rows}:
             return ByteDepthwise(found, a, b, (), rows, (channels[0],))
     return None
-
-
-def _is_along_last(nest: Nest, value: SSAValue, axis: Axis) -> bool:
-    """Whether a value is a byte whose last index moves by one with an axis, and no other
-    index does."""
-    load = byte_load(value)
-    if load is None or steps_behind(nest, value, axis) != {1}:
-        return False
-    return mentions(view(load.indices[-1], nest.trees), Value(axis.variable))
 
 
 def schedule_byte_depthwise(

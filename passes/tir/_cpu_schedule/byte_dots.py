@@ -17,11 +17,14 @@ from xdsl.dialects.builtin import IntegerType, Signedness, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Broadcast, Call, Expr, Value
+from xdsl_tvm.analysis.arith.expr import Broadcast, Call, Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, ByteDot
 from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
+from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 UI8 = IntegerType(8, Signedness.UNSIGNED)
@@ -29,6 +32,15 @@ _HIGHEST: dict[Attribute, int] = {i8: -128, UI8: 128}
 """The number whose bits are the highest one alone."""
 _UNIT_BYTES = 16
 """Processors interleave vectors within so many bytes of each."""
+
+
+def is_byte_along_last(nest: Nest, value: SSAValue, axis: Axis) -> bool:
+    """Whether a value is a byte whose last index moves by one with an axis, and no other
+    index does, so that a vector of them can be loaded."""
+    load = byte_load(value)
+    if load is None or steps_behind(nest, value, axis) != {1}:
+        return False
+    return mentions(view(load.indices[-1], nest.trees), Value(axis.variable))
 
 
 @dataclass(frozen=True)

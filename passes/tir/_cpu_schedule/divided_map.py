@@ -27,6 +27,7 @@ from xdsl_tvm.passes.tir._schedule.maps import is_walked_in_order, narrow_axes
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _MOST_LOOPS = 16
+"""Parts of all axes together: each is code of its own."""
 _LEAST_LAST = 16
 """Elements of a last axis with a choice: few are no vectors."""
 

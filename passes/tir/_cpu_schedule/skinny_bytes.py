@@ -20,11 +20,11 @@ from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Add, Broadcast, Expr, Sub, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT
 from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
-from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import ByteDots
-from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
+from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import ByteDots, is_byte_along_last
 from xdsl_tvm.passes.tir._cpu_schedule.fetching import INTO_FIRST_CACHE, fetch
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
 from xdsl_tvm.passes.tir._cpu_schedule.reduction import write_stretches
@@ -34,9 +34,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.skinny_matmul import (
     each_batch,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
-from xdsl_tvm.passes.tir._schedule.axes import (
-    points,
-)
+from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 _QUADS_AT_ONCE = 2
@@ -59,12 +57,12 @@ def is_few_rows_of_bytes(found: FewRows, machine: Machine) -> bool:
         return False
     if column.size is None or column.size % (BYTES_OF_DOT * dot.lanes):
         return False
-    if byte_load(found.a) is None or byte_load(found.b) is None:
+    result = found.reduction.result
+    if byte_load(found.a) is None or not is_byte_along_last(found.nest, found.b, column):
         return False
-    if tir.buffer_definition(found.reduction.result.buffer).layout_strides:
+    if tir.buffer_definition(result.buffer).layout_strides or result.step(column) != 1:
         return False
-    is_by_columns = found.reduction.result.step(column) == 1
-    return is_by_columns and steps_behind(found.nest, found.b, column) == {1}
+    return mentions(result.indices[-1], Value(column.variable))
 
 
 def schedule_few_rows_of_bytes(
