@@ -149,8 +149,11 @@ class DefaultCPUSchedule(CompilerPass):
         stay in registers, nothing is copied, terms outside of the image are left out, and
         large weights are fetched ahead. Where blocks fill half of a vector, its lanes
         have two terms each (see `windowed_pairs.py`). Sums of depthwise convolutions
-        begin with a bias that is added to them. Threads share the rows of an image where
-        the weight is small, and channels otherwise (see `windowed_loops.py`).
+        begin with a bias that is added to them; where windows have 9 elements at most and
+        sums may be computed in another order, a tile has columns of two rows, for all of
+        which an element is loaded once (see `windowed_rows.py`). Threads share the rows
+        of an image where the weight is small, and channels otherwise (see
+        `windowed_loops.py`).
         *Products of up to 8 rows and a matrix*: the matrix is read once, where it is,
         for all rows. With columns next to each other, stretches of results are in the
         cache; threads share the terms, in 4 or 8 parts whose sums are added at the end,

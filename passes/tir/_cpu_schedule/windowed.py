@@ -183,7 +183,7 @@ def _with_padding(found: Windowed) -> Windowed | None:
     ]
     if len(windows) != 1 or windows[0] not in nest.carried:
         return None
-    inside = _inside(about, column, windows[0])
+    inside = places_inside(about, column, windows[0])
     if inside is None:
         return None
     return replace(
@@ -240,7 +240,7 @@ def _conjuncts(tree: Expr) -> list[Expr]:
     return [tree]
 
 
-def _inside(
+def places_inside(
     conditions: Sequence[Expr], column: Axis, window: Axis
 ) -> tuple[tuple[int, int], ...] | None:
     """For each place in the window, the columns for which the conditions hold.

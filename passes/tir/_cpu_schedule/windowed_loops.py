@@ -9,6 +9,7 @@ fetched ahead.
 The lanes of blocks that fill half of a vector have two terms each (`windowed_pairs.py`).
 Tiles at the left and the right edge have a loop for each run of places in the window of
 which the same columns are inside; rows that are outside are left out at run time.
+`windowed_rows.py` has the loops of most depthwise convolutions.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from xdsl.dialects.builtin import IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Broadcast, Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Broadcast, Expr, Value
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
@@ -36,6 +37,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kin
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_images import fetch_next_image
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs, Panel
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_rows import RowTiles
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     ForEach,
     Later,
@@ -43,7 +45,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiles import (
     Tile,
     TileCode,
 )
-from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     fused_loop,
     points,
@@ -65,7 +67,12 @@ def schedule_windowed(
     code: LoopCode, found: Windowed, machine: Machine, point: Point, *, parallel: bool
 ) -> None:
     """Write a convolution over the axes that `point`, of batch axes, leaves open."""
-    _Convolution(found, machine, point, code, kind_of(parallel)).write()
+    kind = kind_of(parallel)
+    rows = RowTiles.of(found, machine, point, code)
+    if rows is not None:
+        rows.write(kind)
+    else:
+        _Convolution(found, machine, point, code, kind).write()
 
 
 @dataclass(frozen=True)
@@ -237,13 +244,6 @@ class _Convolution(TileCode):
 
         for_each.pair(every, write)
 
-    def initial(self, at: Point) -> Expr:
-        """What the result at a point is before its terms."""
-        assert self.found.reduction.init is not None, "matched"
-        if self.bias is None:
-            return view(self.found.reduction.init)
-        return self.bias.value(self.code, self._place(self.bias.epilogue, at))
-
     def _write_results(
         self, for_each: ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
@@ -253,7 +253,7 @@ class _Convolution(TileCode):
             return
         for_each.vector(
             (0, for_each.tile.size),
-            lambda r, u, v, at: self._finish(result(r, u, v), at),
+            lambda r, u, v, at: self.finish(result(r, u, v), at),
         )
 
     def _write_results_of_pairs(
@@ -276,14 +276,14 @@ class _Convolution(TileCode):
         wide = size // PAIR if self.has_wide_epilogue else 0
         for_each.vector_of_two(
             wide,
-            lambda q, u, v, at: self._finish(code.load(totals, q, u, v), at),
+            lambda q, u, v, at: self.finish(code.load(totals, q, u, v), at),
         )
 
         def finish(r: Expr, u: Expr, v: Expr, at: Point) -> None:
             two = self.number(PAIR)
             q, k = smart.floordiv(r, two), smart.floormod(r, two)
             lane = smart.add(smart.mul(k, self.number(half)), v)
-            self._finish(code.load(totals, q, u, lane), at)
+            self.finish(code.load(totals, q, u, lane), at)
 
         for_each.vector((PAIR * wide, size), finish)
 
@@ -529,33 +529,6 @@ class _Convolution(TileCode):
 
     def _fetch(self, load: tir.LoadOp, at: Point, hints: tuple[int, ...]) -> None:
         fetch(self.code, load.buffer, self.found.nest.indices_at(load, at), hints)
-
-    def _finish(self, value: Expr, at: Point) -> None:
-        """Store the result at a point.
-
-        The epilogue reads it from a register: LLVM does not always find that what it
-        would load is what has been stored.
-        """
-        epilogue, code = self.found.epilogue, self.code
-        if epilogue is None:
-            self.store_result(value, at)
-            return
-        buffer, total = self.found.reduction.result.buffer, code.value(value)
-        instead: dict[SSAValue, SSAValue] = {
-            access.op.results[0]: total
-            for access in epilogue.accesses
-            if access.buffer is buffer and not access.writes
-        }
-        if self.bias is not None:
-            instead[self.bias.sum] = total
-        epilogue.write_body(code, self._place(epilogue, at), instead=instead)
-
-    def _place(self, epilogue: Nest, at: Point) -> Point:
-        """The point of the epilogue for the result at a point."""
-        nest = self.found.nest
-        indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
-        axes = zip(epilogue.axes, indices, strict=True)
-        return {axis.variable: index for axis, index in axes}
 
 
 def _unrolled(steps: int) -> dict[str, Attribute]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs, Panel
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_tiling import Tiling
-from xdsl_tvm.passes.tir._loops.loop_nest import Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
 
@@ -87,12 +87,46 @@ class TileCode(Tiling):
         value = smart.add(smart.mul(part, count), smart.cast(part.dtype, u))
         return {**point, shared.variable: value}
 
+    def initial(self, at: Point) -> Expr:
+        """What the result at a point is before its terms."""
+        assert self.found.reduction.init is not None, "matched"
+        if self.bias is None:
+            return view(self.found.reduction.init)
+        return self.bias.value(self.code, self._place(self.bias.epilogue, at))
+
     def store_result(self, value: Expr, at: Point) -> None:
         """Write results at a point."""
         result = self.found.reduction.result
         nest = self.found.nest
         indices = [nest.tree_at(index, at) for index in result.indices]
         self.code.store(value, result.buffer, *indices)
+
+    def finish(self, value: Expr, at: Point) -> None:
+        """Store the result at a point.
+
+        The epilogue reads it from a register: LLVM does not always find that what it
+        would load is what has been stored.
+        """
+        epilogue, code = self.found.epilogue, self.code
+        if epilogue is None:
+            self.store_result(value, at)
+            return
+        buffer, total = self.found.reduction.result.buffer, code.value(value)
+        instead: dict[SSAValue, SSAValue] = {
+            access.op.results[0]: total
+            for access in epilogue.accesses
+            if access.buffer is buffer and not access.writes
+        }
+        if self.bias is not None:
+            instead[self.bias.sum] = total
+        epilogue.write_body(code, self._place(epilogue, at), instead=instead)
+
+    def _place(self, epilogue: Nest, at: Point) -> Point:
+        """The point of the epilogue for the result at a point."""
+        nest = self.found.nest
+        indices = [nest.tree_at(i, at) for i in self.found.reduction.result.indices]
+        axes = zip(epilogue.axes, indices, strict=True)
+        return {axis.variable: index for axis, index in axes}
 
 
 @dataclass(frozen=True)

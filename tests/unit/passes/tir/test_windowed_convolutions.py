@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -436,6 +438,96 @@ def test_sums_of_depthwise_convolutions_begin_with_the_bias(*, reassociate: bool
         if isinstance(op, tir.AddOp) and tir.is_float(op.result.type)
     ]
     assert bool(sums) != reassociate
+
+
+def _depthwise(
+    rows: int,
+    columns: int,
+    *,
+    window: tuple[int, int] = (3, 3),
+    stride: int = 1,
+    pads: Sequence[int] = (1, 1, 1, 1),
+    dilation: int = 1,
+    images: int = 1,
+    lanes: int = 4,
+    dtype: str = "f32",
+    bias: str = "1x2x1x1",
+) -> str:
+    """A depthwise convolution with results of so many rows and columns, a sum and relu;
+    `dilation` is that of columns."""
+    height = (rows - 1) * stride + window[0] - pads[0] - pads[2]
+    width = (columns - 1) * stride + dilation * (window[1] - 1) + 1 - pads[1] - pads[3]
+    x = f"tensor<{images}x2x{height}x{width}x{lanes}x{dtype}>"
+    w = f"tensor<2x1x{window[0]}x{window[1]}x{lanes}x{dtype}>"
+    b = f"tensor<{bias}x{lanes}x{dtype}>"
+    y = f"tensor<{images}x2x{rows}x{columns}x{lanes}x{dtype}>"
+    return f"""
+      relax.func @main(%x: {x}, %w: {w}, %b: {b}) -> {y}
+          attributes {{global_symbol = "main"}} {{
+        %r = relax.dataflow -> ({y}) {{
+          %c = relax.nn.conv2d %x, %w strides [{stride}, {stride}] padding {[*pads]}
+            dilation [1, {dilation}] groups {2 * lanes} layout "NCHW{lanes}c"
+            kernel "OIHW{lanes}o" out_layout "NCHW{lanes}c" : ({x}, {w}) -> {y}
+          %s = relax.add %c, %b : ({y}, {b}) -> {y}
+          %y = relax.nn.relu %s : ({y}) -> {y}
+          relax.output %y : {y}
+        }}
+        relax.return %r : {y}
+      }}
+    """
+
+
+@pytest.mark.parametrize(
+    ("text", "tile"),
+    [
+        # The last tile has one row, and one column.
+        (_depthwise(7, 7), [2, 3, 4]),
+        # Strips of 8 and of 6 rows.
+        (_depthwise(14, 2), [2, 2, 4]),
+        # Nothing is padded, so that there is nothing to read for the missing row.
+        (_depthwise(3, 4, pads=(0, 0, 0, 0), images=2), [2, 2, 4]),
+        (_depthwise(3, 4, stride=2, pads=(0, 1, 1, 0)), [2, 2, 4]),
+        (_depthwise(4, 3, stride=3, window=(2, 3), pads=(1, 0, 0, 2)), [2, 3, 4]),
+        # Padding that is wider than a tile.
+        (_depthwise(2, 8, pads=(2, 4, 2, 4), dilation=3), [2, 3, 4]),
+        (_depthwise(4, 4, lanes=2, dtype="f64"), [2, 2, 2]),
+        (_depthwise(2, 3, bias="1x2x2x1"), [2, 3, 4]),
+        # What is added to a row cannot be read for a missing one.
+        (_depthwise(3, 3, bias="1x2x3x1"), [3, 1, 4]),
+        (_depthwise(1, 3), [3, 1, 4]),
+        # More weights than registers.
+        (_depthwise(2, 3, window=(4, 3)), [3, 1, 4]),
+    ],
+)
+def test_tiles_of_depthwise_convolutions_have_two_rows(
+    text: str, tile: list[int]
+) -> None:
+    """Each element is loaded for all of a tile, and there is one kind of tile."""
+    module = _lowered(text)
+    check_semantics(module.clone(), passes_of(_SCHEDULE), tolerance=1e-4)
+    run_pipeline(new_context(), module, _SCHEDULE)
+    buffers = [op for op in module.walk() if isinstance(op, tir.AllocBufferOp)]
+    shapes = [[extent.data for extent in op.type.shape] for op in buffers]
+    assert tile in shapes
+    assert len(shapes) == 1 or tile[0] != 2
+
+
+def test_rows_of_depthwise_convolutions_stay_in_registers() -> None:
+    """All products of a tile are there once, and nothing is spilled."""
+    pytest.importorskip("llvmlite")
+    # Late: it needs llvmlite.
+    from xdsl_tvm.runtime.llvm_jit import assembly
+
+    module, context = load_module(_depthwise(14, 14, lanes=16)), new_context()
+    run_pipeline(context, module, llvm_pipeline(relax=True, vector_bytes=64))
+    text = assembly(
+        llvm_ir(context, module), triple="x86_64-unknown-linux-gnu", cpu="skylake-avx512"
+    )
+    lines = [line for line in text.splitlines() if "zmm" in line]
+    assert sum("vfmadd" in line for line in lines) == 2 * 7 * 9
+    assert not any("%rsp" in line for line in lines)
+    # Nine columns of four rows, and weights, some of which are loaded again at edges.
+    assert len(re.findall(r"vmovups\t.*\), %zmm", text)) <= 4 * 9 + 2 * 9
 
 
 @pytest.mark.parametrize("seed", range(_COUNT // 2))
