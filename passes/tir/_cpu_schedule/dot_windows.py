@@ -21,8 +21,8 @@ from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT
 from xdsl_tvm.passes.tir._cpu_schedule.byte_contraction import byte_load
+from xdsl_tvm.passes.tir._cpu_schedule.byte_dots import is_byte_along_last
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import Part, Tile
-from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.dot_contraction import DotContraction
 from xdsl_tvm.passes.tir._cpu_schedule.options import Machine
 from xdsl_tvm.passes.tir._loops.loop_nest import Point
@@ -39,13 +39,12 @@ def is_dot_of_windows(found: Contraction, machine: Machine) -> bool:
     wide = [axis for axis in found.columns if axis.size != 1]
     if len(wide) != 1 or len(found.terms) < len("hc"):
         return False
-    if byte_load(found.a) is None or byte_load(found.b) is None:
-        return False
     sizes = [axis.size for axis in found.terms]
     if None in sizes or (sizes[-1] or 0) % BYTES_OF_DOT:
         return False
-    along_terms = steps_behind(found.nest, found.a, found.terms[-1])
-    return along_terms == steps_behind(found.nest, found.b, wide[0]) == {1}
+    *_, channel = found.terms
+    pairs = ((found.a, channel), (found.b, wide[0]))
+    return all(is_byte_along_last(found.nest, value, axis) for value, axis in pairs)
 
 
 @dataclass(frozen=True)
