@@ -94,6 +94,9 @@ def _has_windows(found: Reduction) -> bool:
     terms = smart.literal(product_of([axis.extent for axis in nest.carried]))
     if not nest.spatial or terms is None or terms > _MOST_TERMS:
         return False
+    if any(axis.size is None for axis in _wide(nest.spatial)[1:]):
+        # Quotients by symbols would not be proved to be apart.
+        return False
     results = smart.literal(product_of([axis.extent for axis in nest.spatial]))
     if results is not None and results < _LEAST_RESULTS:
         return False
