@@ -147,10 +147,11 @@ class DefaultCPUSchedule(CompilerPass):
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
-        large weights are fetched ahead. Where blocks fill half of a vector, its lanes
-        have two terms each (see `windowed_pairs.py`). Sums of depthwise convolutions
-        begin with a bias that is added to them; where windows have 9 elements at most and
-        sums may be computed in another order, a tile has columns of two rows, for all of
+        large weights, and large images that are read once, are fetched ahead (see
+        `windowed_images.py`). Where blocks fill half of a vector, its lanes have two
+        terms each (see `windowed_pairs.py`). If sums may be computed in another order,
+        they begin with a bias that is added to them, and where windows of depthwise
+        convolutions have 9 elements at most, a tile has columns of two rows, for all of
         which an element is loaded once (see `windowed_rows.py`). Threads share the rows
         of an image where the weight is small, and channels otherwise (see
         `windowed_loops.py`).
