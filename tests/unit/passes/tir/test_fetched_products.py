@@ -97,7 +97,7 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small matrices are fetched as large ones are, from a few elements on."""
     monkeypatch.setattr(skinny_panels, "_LEAST_BYTES", 0)
     monkeypatch.setattr(skinny_panels, "_BYTES_AHEAD", 64)
-    monkeypatch.setattr(skinny_matmul, "_LEAST_FETCHED", 0)
+    monkeypatch.setattr(skinny_matmul, "LEAST_FETCHED", 0)
     monkeypatch.setattr(skinny_matmul, "_BYTES_AHEAD", 64)
     monkeypatch.setattr(row_fetching, "_LEAST_BYTES", 0)
     monkeypatch.setattr(packing_contraction, "_LEAST_BYTES", 0)
