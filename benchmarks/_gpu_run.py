@@ -24,23 +24,14 @@ from typing import Any, Protocol, TypeAlias
 from _gpu_programs import TOLERANCES, Case, Tensor
 from _gpu_torch import computed, random_array
 
+from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS
+
 ROUNDS = 5
 SECONDS = 0.1
 """How long a round of launches takes at least."""
 
 Message: TypeAlias = dict[str, Any]
 """What the measuring process says: `ceilings`, `begin`, `result`, `failure` or `end`."""
-DRIVER = (
-    "cuLaunchKernel",
-    "cuMemAllocAsync",
-    "cuMemFreeAsync",
-    "cuMemcpyDtoDAsync_v2",
-    "cuMemcpyDtoHAsync_v2",
-    "cuMemcpyHtoDAsync_v2",
-    "cuStreamSynchronize",
-    "cuTensorMapEncodeTiled",
-)
-"""The functions of the driver that host code calls."""
 
 
 class Gpu(Protocol):
@@ -430,7 +421,7 @@ class TorchGpu:
     def functions(self) -> Mapping[str, int]:
         return {
             name: ctypes.cast(self._driver[name], ctypes.c_void_p).value or 0
-            for name in DRIVER
+            for name in DRIVER_FUNCTIONS
         }
 
     def load(self, ptx: str) -> int:

@@ -27,8 +27,9 @@ from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
 from xdsl_tvm.runtime.load import load_module
 
 CUDA = "cuda -arch=sm_80"
-TOLERANCES = {"float16": 2.0**-10, "float32": 1e-6}
-"""Weights of f16 are rounded before they are multiplied, and results are."""
+TOLERANCES = {"float16": 2.0**-10, "float32": 2.0**-19}
+"""Weights of f16 are rounded before they are multiplied, and results are. Of f32, sums
+have up to 256 terms, and powers of two are off by two parts in 2^23."""
 
 
 def check(
