@@ -129,7 +129,9 @@ class GPUSchedule(CompilerPass):
         Each nest, or nests that share rows, are a kernel; what it is goes by the nest.
         *Maps*, whose iterations are independent: all axes are one, and a thread has the
         elements of one access (see `_gpu_schedule/elementwise.py`). *Transposed copies*:
-        a tile goes through shared memory (`transpose.py`). *Reductions* whose terms are
+        a thread has a square in registers, of `vector_bytes` a side and 16 bytes at most,
+        where that divides both constant extents; else a tile goes through shared memory
+        (`transpose.py`). *Reductions* whose terms are
         next to each other, with the nests after and before them that share their rows, as
         in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
         and elements that no other nest needs stay with their threads, or are computed

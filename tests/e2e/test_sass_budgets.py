@@ -312,22 +312,43 @@ def test_scheduled_convolution(arch: str) -> None:
     assert found.count("LDG.") == 0
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"] if MANY else ["float32"])
-@pytest.mark.parametrize(
-    "value",
-    [
-        "R.nn.relu(R.add(x, b))",
-        "R.nn.softmax(x, axis=-1)",
-        "R.nn.layer_norm(x, b, b, axes=[-1])",
-    ],
-)
+TRANSPOSE = "R.permute_dims(x)"
+BOUND_BY_MEMORY = {
+    "R.nn.relu(R.add(x, b))": ("float32", "float16"),
+    "R.nn.softmax(x, axis=-1)": ("float32", "float16"),
+    "R.nn.layer_norm(x, b, b, axes=[-1])": ("float32", "float16"),
+    TRANSPOSE: ("float32", "float16", "int8"),
+    "R.sum(x, axis=[1])": ("float32", "float16"),
+    "R.sum(x, axis=[0])": ("float32",),
+}
+"""Programs that are one kernel each, and the dtypes of their elements."""
+
+
+def bound_by_memory() -> list[tuple[str, str]]:
+    """All of them in a long run, else the first dtype of most."""
+    found = [
+        (value, dtype) for value, types in BOUND_BY_MEMORY.items() for dtype in types
+    ]
+    if MANY:
+        return found
+    return [
+        (value, dtype)
+        for value, dtype in found
+        if "axis=[0]" not in value
+        and (dtype == "float32" or (value, dtype) == (TRANSPOSE, "float16"))
+    ]
+
+
+@pytest.mark.parametrize(("value", "dtype"), bound_by_memory())
 def test_memory_is_accessed_by_16_bytes(value: str, dtype: str) -> None:
     """What is bound by memory is one kernel, with accesses as wide as they can be, and
     enough of them under way to hide the latency of memory."""
     module = parse(MODEL.format(value=value, dtype=dtype))
     found, threads = kernel_and_threads(module, "sm_90")
     assert found.count("LDG.E.128") == found.count("LDG") > 0
-    assert found.count("STG.E.128") == found.count("STG") > 0
+    # Sums are few.
+    if "R.sum" not in value:
+        assert found.count("STG.E.128") == found.count("STG") > 0
     bound = estimate(found, threads)
     assert bound is not None
     assert bound.bytes_in_flight >= 32 << 10
@@ -352,8 +373,12 @@ def test_skinny_product(at: str) -> None:
     """A weight is read once for 4 vectors: 8 accesses of 16 bytes are under way."""
     module = parse(SKINNY.format(shape=(4096, 4096), at=at))
     GPUSchedule("cuda -arch=sm_90").apply(new_context(), module)
-    loop = only_kernel(module, "sm_90").hottest_loop("LDG")
+    found, threads = kernel_and_threads(module, "sm_90")
+    loop = found.hottest_loop("LDG")
     assert loop is not None
+    bound = estimate(found, threads)
+    assert bound is not None
+    assert bound.bytes_in_flight >= 32 << 10
     assert loop.count("LDG.E.128") == (16 if at == "vj, vk" else 4)
     assert loop.count("LDG") == (16 if at == "vj, vk" else 8)
     assert loop.count("FFMA") == (256 if at == "vj, vk" else 128)
@@ -392,7 +417,7 @@ OTHERS = {
     "R.nn.layer_norm(x, b, b, axes=[-1])": {4096: 40},
     "R.sum(x, axis=[1])": {4096: 32},
     "R.sum(x, axis=[0])": {4096: 32},
-    "R.permute_dims(x)": {16384: 24},
+    "R.permute_dims(x)": {16384: 56},
 }
 """Registers of programs on rows of so many elements."""
 FEATURES = {

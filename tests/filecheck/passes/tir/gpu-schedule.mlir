@@ -162,6 +162,78 @@ tir.func @columns(%a: !tir.handle, %b: !tir.handle) {
 
 // -----
 
+// Both extents are a multiple of the four elements of 16 bytes: a thread has a square.
+
+tir.func @transpose(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64x96xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<96x64xf32>
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  %c96 = tir.const 96 : i32
+  tir.for "i" %i = %c0 to %c96 {
+    tir.for "j" %j = %c0 to %c64 {
+      tir.block "B" (%vi : S in [%c0 to %c96] = %i, %vj : S in [%c0 to %c64] = %j) {
+        %x = tir.load %A[%vj, %vi] : f32
+        tir.store %x, %B[%vi, %vj] : f32
+      }
+    }
+  }
+}
+
+// CHECK-LABEL: tir.func @transpose
+// CHECK:         tir.for "bx" %bx = %{{.*}} thread_binding "blockIdx.x" {
+// CHECK:           %[[FOUR:.*]] = tir.const 4 : i32
+// CHECK-NEXT:      tir.for "ty" %{{.*}} = %{{.*}} to %[[FOUR]] thread_binding "threadIdx.y" {
+// CHECK-NEXT:        %[[EIGHT:.*]] = tir.const 8 : i32
+// CHECK-NEXT:        tir.for "tx" %{{.*}} = %{{.*}} to %[[EIGHT]] thread_binding "threadIdx.x" {
+// CHECK-NEXT:          tir.block "B" {
+// CHECK-NEXT:            %[[OWN:.*]] = tir.alloc_buffer "square" : !tir.buffer<4x4xf32, "local">
+// CHECK-NEXT:            tir.for "u" %[[U:.*]] = %{{.*}} to %[[FOUR]] unrolled {
+// CHECK-NEXT:              tir.for "v" %[[V:.*]] = %{{.*}} to %[[FOUR]] vectorized {
+// CHECK:                     %[[I:.*]] = tir.add %{{.*}}, %[[U]] : i32
+// CHECK:                     %[[J:.*]] = tir.add %{{.*}}, %[[V]] : i32
+// CHECK-NEXT:                %[[X:.*]] = tir.load %A[%[[I]], %[[J]]] : f32
+// CHECK-NEXT:                tir.store %[[X]], %[[OWN]][%[[U]], %[[V]]] : f32
+// CHECK:                 tir.for "u" %[[R:.*]] = %{{.*}} to %[[FOUR]] unrolled {
+// CHECK-NEXT:              tir.for "v" %[[D:.*]] = %{{.*}} to %[[FOUR]] vectorized {
+// CHECK-NEXT:                %[[Y:.*]] = tir.load %[[OWN]][%[[D]], %[[R]]] : f32
+// CHECK:                     %[[K:.*]] = tir.add %{{.*}}, %[[R]] : i32
+// CHECK:                     %[[L:.*]] = tir.add %{{.*}}, %[[D]] : i32
+// CHECK-NEXT:                tir.store %[[Y]], %B[%[[K]], %[[L]]] : f32
+
+// -----
+
+// So many columns are no multiple of four: a tile goes through shared memory.
+
+tir.func @ragged(%a: !tir.handle, %b: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<64x95xf32>
+  %B = tir.match_buffer "B" %b : !tir.buffer<95x64xf32>
+  %c0 = tir.const 0 : i32
+  %c64 = tir.const 64 : i32
+  %c95 = tir.const 95 : i32
+  tir.for "i" %i = %c0 to %c95 {
+    tir.for "j" %j = %c0 to %c64 {
+      tir.block "B" (%vi : S in [%c0 to %c95] = %i, %vj : S in [%c0 to %c64] = %j) {
+        %x = tir.load %A[%vj, %vi] : f32
+        tir.store %x, %B[%vi, %vj] : f32
+      }
+    }
+  }
+}
+
+// CHECK-LABEL: tir.func @ragged
+// CHECK:         tir.alloc_buffer "tile" : !tir.buffer<1056xf32, "shared">
+// CHECK:         tir.load %A
+// CHECK:         %[[ROW:.*]] = tir.const 33 : i32
+// CHECK-NEXT:    %[[AT:.*]] = tir.mul %{{.*}}, %[[ROW]] : i32
+// CHECK-NEXT:    tir.add %[[AT]], %tx : i32
+// CHECK-NEXT:    tir.store %{{.*}}, %tile
+// CHECK:         tir.for "u"
+// CHECK:         tir.load %tile
+// CHECK:         tir.store %{{.*}}, %B
+
+// -----
+
 // A loop that has a kind is the schedule of its function.
 
 tir.func @scheduled(%a: !tir.handle, %b: !tir.handle) {
