@@ -48,12 +48,12 @@ def _launched(
 ) -> Generator[tuple[Sequence[Expr], Expr, Expr]]:
     """Blocks of threads: the indices of the outer axes and of the tile, row and lane.
 
-    Of three symbolic extents, rows and columns of tiles are axes of blocks of their own.
-    Their quotients in one axis would not be proved to be apart.
+    Of three symbolic extents, or two of outer axes, rows and columns of tiles are axes of
+    blocks of their own. Their quotients in one axis would not be proved to be apart.
     """
     extents = [*outer, *tiles]
-    symbolic = [each for each in extents if smart.literal(each) is None]
-    if len(symbolic) <= len(tiles):
+    symbolic = [smart.literal(each) is None for each in extents]
+    if sum(symbolic) <= 2 and sum(symbolic[: len(outer)]) < 2:
         with kernel(code, product_of(extents), side, rows) as (block, row, lane):
             yield split_index(block, extents), row, lane
         return

@@ -406,6 +406,25 @@ def test_transposes_by_squares(dtype: str, shape: Sequence[int]) -> None:
     assert '"shared"' not in str(scheduled(text))
 
 
+def test_squares_of_two_symbolic_axes() -> None:
+    """Tiles have axes of blocks of their own here, too: blocks are proved to be apart."""
+    text = script(
+        ["A nx12xkx40 float32", "C nx40xkx12 float32"],
+        """
+    for i, j, h, l in T.grid(n, 40, k, 12):
+        with T.block("C"):
+            vi, vj, vk, vl = T.axis.remap("SSSS", [i, j, h, l])
+            C[vi, vj, vk, vl] = A[vi, vl, vk, vj]
+""",
+    )
+    module = parse(text)
+    until_barriers(SMALL).apply(new_context(), module)
+    VerifyThreadSync()(module)
+    a = numbers("float32", 2, 12, 3, 40)
+    check(text, [a], [a.transpose(0, 3, 2, 1).copy()], 0.0)
+    assert '"shared"' not in str(scheduled(text))
+
+
 @pytest.mark.parametrize(
     "axes",
     ["3210", *(["021", "210", "120", "201", "1032", "0321", "3012"] if MANY else [])],
