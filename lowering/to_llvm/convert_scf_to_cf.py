@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects import arith, cf, scf
+from xdsl.dialects import arith, cf, gpu, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntElementsAttr,
@@ -58,7 +58,8 @@ class ConvertSCFToCF(CompilerPass):
             cf.br ^head(%n, %y : index, f32)
           ^end:
         A loop of constant bounds that runs at least once, and whose variable does not
-        overflow, is tested at its end
+        overflow, is tested at its end; not in kernels of gpu.func, which take fewer
+        instructions where LLVM rotates their loops
             %c0 = arith.constant 0 : index
             %r = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %x) -> (f32) {
               scf.yield %y : f32
@@ -115,6 +116,13 @@ def _takes_blocks(owner: Operation) -> bool:
     )
 
 
+def _is_on_gpu(region: Region) -> bool:
+    owner = region.parent_op()
+    while owner is not None and not isinstance(owner, gpu.ModuleOp | gpu.FuncOp):
+        owner = owner.parent_op()
+    return owner is not None
+
+
 class _Flattener:
     """Flattens the scf operations of one region, in one sweep over each block.
 
@@ -126,6 +134,7 @@ class _Flattener:
         self.region = region
         self.outer = outer
         self.pending: list[Block] = list(reversed(region.blocks))
+        self.is_on_gpu = _is_on_gpu(region)
 
     def run(self) -> None:
         while self.pending:
@@ -270,7 +279,7 @@ def _runs(lower: SSAValue, upper: SSAValue, step: SSAValue) -> bool:
 
 def _lower_for(sweep: _Flattener, op: Operation, block: Block) -> Block:
     lower, upper, step, *init = op.operands
-    if _runs(lower, upper, step):
+    if not sweep.is_on_gpu and _runs(lower, upper, step):
         return _lower_for_that_runs(sweep, op, block)
     body = op.regions[0].block
     terminator = _take_terminator(op, body, scf.YieldOp)

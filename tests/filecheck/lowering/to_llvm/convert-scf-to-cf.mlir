@@ -219,3 +219,23 @@ func.func @may_not_run() {
 // CHECK-COUNT-2: "test.op"() : () -> ()
 // CHECK-NEXT: arith.addi
 // CHECK-NEXT: cf.br
+
+// Loops of kernels are tested at their head, too.
+
+"gpu.module"() <{sym_name = "kernels"}> ({
+  "gpu.func"() <{function_type = () -> (), kernel}> ({
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    scf.for %i = %c0 to %c8 step %c1 : i32 {
+      "test.op"(%i) : (i32) -> ()
+    }
+    "gpu.return"() : () -> ()
+  }) {sym_name = "kernel"} : () -> ()
+}) : () -> ()
+
+// CHECK: "gpu.func"
+// CHECK: cf.br ^[[HEAD:bb[0-9]+]](%{{.*}} : i32)
+// CHECK-NEXT: ^[[HEAD]]([[I:%.*]]: i32):
+// CHECK-NEXT: [[MORE:%.*]] = arith.cmpi slt, [[I]], %{{.*}} : i32
+// CHECK-NEXT: cf.cond_br [[MORE]]
