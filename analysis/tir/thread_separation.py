@@ -45,6 +45,7 @@ from xdsl_tvm.analysis.arith.expr import (
     Value,
     leaf_values,
     postorder,
+    substitute,
     view,
 )
 from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
@@ -65,6 +66,8 @@ from xdsl_tvm.dialects.tir.types import bytes_of, is_integer_type
 MAX_POINTS = 1 << 17
 """Combinations of variables of one access that are evaluated at most."""
 
+_FEW_ITERATIONS = 4
+"""So many are looked at one by one, where nothing else tells accesses apart."""
 _FEW_POINTS = 1 << 12
 """So many take less time than other methods."""
 _MAX_COMBINATIONS = 1 << 12
@@ -256,7 +259,34 @@ class Separation:
             if pair.by_divisions(wanted):
                 return True
         # The points are many.
-        return pair.by_points(wanted)
+        return pair.by_points(wanted) or self._by_iterations(a, b, axes, wanted)
+
+    def _by_iterations(
+        self, a: ThreadAccess, b: ThreadAccess, axes: Kind, wanted: set[SSAValue]
+    ) -> bool:
+        """The same for each of few iterations of a loop in which both are in the same.
+
+        Stages of a ring are compared so where a loop goes around it less than once, and
+        one of them has no remainder any more.
+        """
+        if axes is Kind.BLOCK and not self._blocks_meet:
+            return False
+        for value, iteration in a.iterations.items():
+            variable = self.variables.get(value)
+            if variable is None or b.iterations.get(value) != iteration:
+                continue
+            if iteration.or_more or variable.high - variable.low >= _FEW_ITERATIONS:
+                continue
+            return all(
+                self._compare(
+                    _in_iteration(a, value, number),
+                    _in_iteration(b, value, number),
+                    axes,
+                    wanted,
+                )
+                for number in range(int(variable.low), int(variable.high) + 1)
+            )
+        return False
 
     def _at_least_one(self, extents: Iterable[SSAValue]) -> Iterator[Expr]:
         """That extents are not 0, which holds where an element is accessed."""
@@ -309,6 +339,20 @@ class Separation:
             for value in layout_values(access.buffer)
             for leaf in leaf_values(view(value))
         )
+
+
+def _in_iteration(access: ThreadAccess, value: SSAValue, number: int) -> ThreadAccess:
+    """The access where the variable of a loop has a value."""
+    given: dict[Expr, Expr] = {Value(value): Const(number, value.type)}
+    iterations = {key: each for key, each in access.iterations.items() if key != value}
+    return replace(
+        access,
+        indices=None
+        if access.indices is None
+        else tuple(substitute(index, given) for index in access.indices),
+        conditions=tuple(substitute(each, given) for each in access.conditions),
+        iterations=iterations,
+    )
 
 
 def _extents(buffer: SSAValue) -> Iterator[SSAValue]:
