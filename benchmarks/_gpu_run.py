@@ -24,14 +24,24 @@ from typing import Any, Protocol, TypeAlias
 from _gpu_programs import TOLERANCES, Case, Tensor
 from _gpu_torch import computed, random_array
 
-from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS
-
 ROUNDS = 5
 SECONDS = 0.1
 """How long a round of launches takes at least."""
 
 Message: TypeAlias = dict[str, Any]
 """What the measuring process says: `ceilings`, `begin`, `result`, `failure` or `end`."""
+DRIVER = (
+    "cuLaunchKernel",
+    "cuMemAllocAsync",
+    "cuMemFreeAsync",
+    "cuMemcpyDtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemcpyHtoDAsync_v2",
+    "cuStreamSynchronize",
+    "cuTensorMapEncodeTiled",
+)
+"""The functions of the driver that host code calls; the machine with the GPU has no
+`xdsl_tvm` to ask."""
 
 
 class Gpu(Protocol):
@@ -421,7 +431,7 @@ class TorchGpu:
     def functions(self) -> Mapping[str, int]:
         return {
             name: ctypes.cast(self._driver[name], ctypes.c_void_p).value or 0
-            for name in DRIVER_FUNCTIONS
+            for name in DRIVER
         }
 
     def load(self, ptx: str) -> int:

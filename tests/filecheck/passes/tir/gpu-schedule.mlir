@@ -203,37 +203,6 @@ tir.func @transpose(%a: !tir.handle, %b: !tir.handle) {
 
 // -----
 
-// So many columns are no multiple of four: a tile goes through shared memory.
-
-tir.func @ragged(%a: !tir.handle, %b: !tir.handle) {
-  %A = tir.match_buffer "A" %a : !tir.buffer<64x95xf32>
-  %B = tir.match_buffer "B" %b : !tir.buffer<95x64xf32>
-  %c0 = tir.const 0 : i32
-  %c64 = tir.const 64 : i32
-  %c95 = tir.const 95 : i32
-  tir.for "i" %i = %c0 to %c95 {
-    tir.for "j" %j = %c0 to %c64 {
-      tir.block "B" (%vi : S in [%c0 to %c95] = %i, %vj : S in [%c0 to %c64] = %j) {
-        %x = tir.load %A[%vj, %vi] : f32
-        tir.store %x, %B[%vi, %vj] : f32
-      }
-    }
-  }
-}
-
-// CHECK-LABEL: tir.func @ragged
-// CHECK:         tir.alloc_buffer "tile" : !tir.buffer<1056xf32, "shared">
-// CHECK:         tir.load %A
-// CHECK:         %[[ROW:.*]] = tir.const 33 : i32
-// CHECK-NEXT:    %[[AT:.*]] = tir.mul %{{.*}}, %[[ROW]] : i32
-// CHECK-NEXT:    tir.add %[[AT]], %tx : i32
-// CHECK-NEXT:    tir.store %{{.*}}, %tile
-// CHECK:         tir.for "u"
-// CHECK:         tir.load %tile
-// CHECK:         tir.store %{{.*}}, %B
-
-// -----
-
 // A loop that has a kind is the schedule of its function.
 
 tir.func @scheduled(%a: !tir.handle, %b: !tir.handle) {
