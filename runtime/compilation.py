@@ -12,7 +12,6 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.array_bytes import elements_in
-from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra.module_text import ModuleText
@@ -47,7 +46,6 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
     kind, target_arch = _kind_and_arch(goal)
     mattr = _features_of(goal)
     with ExitStack() as stack:
-        stack.enter_context(rare_collections())
         work = stack.enter_context(EarlyWork())
         values = {key: host_value(each) for key, each in (options.params or {}).items()}
         is_used = kind == "llvm" and llvm_jit.holds_data()

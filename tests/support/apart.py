@@ -20,7 +20,7 @@ _PASSED, _SKIPPED, _FAILED = b"0", b"1", b"2"
 def apart(seconds: float) -> Callable[[Callable[P, None]], Callable[P, None]]:
     """Runs a test in a fork, and fails if it takes longer, or ends the process.
 
-    Whatever the fork does with the GPU is gone with it. The process itself must not have
+    What the fork does with the GPU ends with it. The process itself must not have
     used the GPU before.
     """
 

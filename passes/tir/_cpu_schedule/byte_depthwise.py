@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from math import prod
 
 from xdsl.dialects.builtin import i32
@@ -92,13 +93,12 @@ class _Loops:
     @cached_property
     def _window(self) -> list[Point]:
         """The points of the window."""
-        found: list[Point] = [{}]
-        for axis in self.found.terms:
-            values = [
-                smart.const(number, axis.extent.dtype) for number in range(axis.size or 0)
-            ]
-            found = [{**each, axis.variable: value} for each in found for value in values]
-        return found
+        axes = self.found.terms
+        values = [
+            [smart.const(number, axis.extent.dtype) for number in range(axis.size or 0)]
+            for axis in axes
+        ]
+        return [points(axes, each) for each in product(*values)]
 
     def write(self, *, parallel: bool) -> None:
         """All rows of the image."""
