@@ -34,7 +34,7 @@ from xdsl_tvm.analysis.arith.expr import (
 from xdsl_tvm.analysis.arith.vector_lane import of_lane
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.access_families import FamilyTable
-from xdsl_tvm.analysis.tir.builtin_offsets import position_of
+from xdsl_tvm.analysis.tir.builtin_offsets import position_of, transposes_bytes
 from xdsl_tvm.analysis.tir.copy_rings import ordered_memory
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.radix_split import with_outer_remainders
@@ -646,7 +646,7 @@ class BarrierWalk:
 
         Each lane says where a row of 16 bytes is, whose elements other lanes receive.
         """
-        if _is_strided(op) or not isinstance(operand.type, tir.PtrType):
+        if transposes_bytes(op) or not isinstance(operand.type, tir.PtrType):
             return None
         start, pointer = (
             self._tree(op.args[position_of(op, "smem_offset")]),
@@ -821,13 +821,6 @@ def _is_one_access_of_warp(a: ThreadAccess, b: ThreadAccess) -> bool:
 
 def _at(access: ThreadAccess, iterations: dict[SSAValue, Iteration]) -> ThreadAccess:
     return replace(access, iterations={**access.iterations, **iterations})
-
-
-def _is_strided(op: tir.CallOp) -> bool:
-    """Whether a load of matrices is that of bytes, whose offset is a stride."""
-    type_ = op.args[position_of(op, "type")].owner
-    is_words = isinstance(type_, tir.StringOp) and type_.value.data == ".b16"
-    return not is_words and tir.constant_value(op.args[position_of(op, "trans")]) != 0
 
 
 def _memory_behind(pointer: SSAValue) -> SSAValue:

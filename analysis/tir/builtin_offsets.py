@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from xdsl_tvm.dialects import tir
 
+_BYTE = 8
 _MMA_SYNC = (("d", "d_index"), ("a", "a_index"), ("b", "b_index"), ("c", "c_index"))
 
 FRAGMENTS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -51,3 +52,18 @@ def position_of(op: tir.CallOp, name: str) -> int:
     """Where a builtin has the operand of this name."""
     (found,) = tir.INTRINSICS[op.callee.data].positions(name, len(op.args))
     return found
+
+
+def transposes_bytes(op: tir.CallOp) -> bool:
+    """Whether a `ptx_ldmatrix` is that of transposed bytes, as its dtype says.
+
+    No instruction loads them: it is loads of bytes, and its last operand is the stride of
+    rows. Of another dtype it transposes pairs of bytes, whatever shared memory holds.
+    """
+    if tir.constant_value(op.args[position_of(op, "trans")]) == 0:
+        return False
+    pointer = op.args[position_of(op, "smem_ptr")].type
+    dtype = pointer.element_type if isinstance(pointer, tir.PtrType) else pointer
+    if op.result is not None:
+        dtype = op.result.type
+    return tir.bits_of_lane(tir.element_of(dtype)) == _BYTE

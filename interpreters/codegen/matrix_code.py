@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from xdsl_tvm.analysis.tir.builtin_offsets import transposes_bytes
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.nvvm.formats import warpgroup_columns
 from xdsl_tvm.interpreters.codegen.pointer_code import (
@@ -308,7 +309,7 @@ def _load_matrices(e: Emitter, op: tir.CallOp) -> None:
         raise unsupported(op, f"matrices of {kind} are not loaded", "use .b16")
     local, shared = access_of(e, op, 3), access_of(e, op, 5, writes=False)
     target = behind(e, op, 3, e[op.args[4]])
-    if transposed and shared.element.size == 1:
+    if transposes_bytes(op):
         if count != 4:
             raise unsupported(op, f"{count} transposed matrices of bytes", "load four")
         act: Act = LoadBytes(local, shared)

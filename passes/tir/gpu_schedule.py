@@ -155,9 +155,10 @@ class GPUSchedule(CompilerPass):
         these, the copies write the zeros, and the nest is not done.
         Contractions of f16 or bf16 operands whose terms are summed in that type or in f32
         become `ptx_mma` and `ptx_ldmatrix` on tiles with `permuted_layout`, those of
-        integers of 8 bits that are summed in i32 likewise where the terms of both are
-        next to each other, and with `allow_tf32` those of f32, on tiles whose columns
-        are permuted in the indices. Where both
+        integers of 8 bits that are summed in i32, and with `allow_tf32` those of f32, on
+        tiles whose columns are permuted in the indices. Bytes whose lines, and not terms,
+        are next to each other are loaded transposed by pairs of lines, whose bytes
+        `tir.shuffle` parts: the products are of every other line. Where both
         operands are loads of neighbours, of 4 bytes at least, and there are several
         `stages`, the loop over tiles is annotated as a software pipeline with
         asynchronous copies (`matrix_units.py`).
@@ -345,8 +346,8 @@ class _Function:
             schedule_skinny(code, skinny, device)
         elif units is not None and device.has_warpgroups and match_warpgroups(units):
             WarpgroupKernel(code, units, device).write()
-        elif units is not None and (kernel := UnitsKernel(code, units, device)).fits:
-            kernel.write()
+        elif units is not None:
+            UnitsKernel(code, units, device).write()
         elif product is not None:
             ThreadProduct(code, product, device).write()
         elif windows is not None:

@@ -67,7 +67,7 @@ class InjectPTXAsyncCopy(CompilerPass):
 
         A copy of 4, 8 or 16 bytes is rewritten whose source is in `global` and whose
         destination in `shared` or `shared.dyn`. The value is a load, or
-        `tir.if_then_else %p` of a load and the float 0.0, whose condition becomes a last
+        `tir.if_then_else %p` of a load and 0 or 0.0, whose condition becomes a last
         operand. Each offset counts the elements of the pointer before it: that of the
         memory for a declared buffer. So a view on merged bytes has its offset multiplied
         by the bytes of its elements. Time is linear in the size of the function.
@@ -83,7 +83,7 @@ class InjectPTXAsyncCopy(CompilerPass):
     Differs from TVM: strides of ramps, alignment, predicates of accesses and the order of
         loads and writes are checked. Elements of memory may be vectors, as StorageRewrite
         makes them. A buffer of several dimensions is flattened, and an element offset
-        counts. -0.0 is no zero. A scope in a scope is no error.
+        counts. The integer 0 is a zero, and -0.0 is none. A scope in a scope is no error.
     """
 
     name = "tir-inject-ptx-async-copy"
@@ -220,10 +220,10 @@ def _yielded(last: Operation | None) -> object:
 
 
 def _is_zero(op: object) -> bool:
-    """Whether it is the float 0.0, or a vector of it; -0.0 has other bits."""
+    """Whether it is 0 or 0.0, or a vector of it; -0.0 has other bits."""
     if isinstance(op, tir.BroadcastOp):
         op = op.value.owner
-    if not isinstance(op, tir.ConstOp) or not tir.is_float(op.result.type):
+    if not isinstance(op, tir.ConstOp):
         return False
     return op.literal == 0 and math.copysign(1, op.literal) > 0
 

@@ -198,29 +198,34 @@ def loads(loop: Loop) -> int:
 @pytest.mark.skipif(not MANY, reason="one product is assembled in the ordinary run")
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 @pytest.mark.parametrize(
-    ("dtype", "turned", "product"),
+    ("dtype", "turned", "product", "words", "permutations"),
     [
-        ("int8", True, "IMMA.16832.S8.S8"),
-        ("float32", True, "HMMA.1688.F32.TF32"),
-        ("float32", False, "HMMA.1688.F32.TF32"),
+        ("int8", True, "IMMA.16832.S8.S8", 0, 0),
+        ("int8", False, "IMMA.16832.S8.S8", 0, 32),
+        ("float32", True, "HMMA.1688.F32.TF32", 0, 0),
+        ("float32", False, "HMMA.1688.F32.TF32", 32, 0),
     ],
 )
 def test_scheduled_product_of_other_types(
-    dtype: str, turned: bool, product: str, arch: str
+    dtype: str, turned: bool, product: str, words: int, permutations: int, arch: str
 ) -> None:
     """A step of 64 bytes of terms has as many products and copies as one of f16.
 
-    Words of B by terms are loaded one by one: two for each of 16 products.
+    Words of B by terms are loaded one by one, two for each of 16 products. Bytes of B by
+    terms are transposed by pairs: each of 8 matrices loaded is taken apart by four
+    permutations of bytes.
     """
     found = scheduled_product(dtype, arch, turned=turned, tf32=True)
     loop = found.hottest_loop(product)
     assert loop is not None
-    words = loads(loop) - loop.count("LDSM")
-    names = product, "LDSM", "LDGSTS.E.BYPASS.128", "BAR"
+    names = product, "LDSM", "LDGSTS.E.BYPASS.128", "BAR", "PRMT"
     counts = [loop.count(name) for name in names]
-    assert counts == [64, 16 if turned else 8, 8, 1]
-    assert words == (0 if turned else 32)
-    assert len(loop.instructions) - sum(counts) - words <= (51 if turned else 61)
+    assert counts == [64, 8 if words else 16, 8, 1, permutations]
+    assert loads(loop) - loop.count("LDSM") == words
+    assert len(loop.instructions) - sum(counts) - words <= (61 if words else 51)
+    if dtype == "int8":
+        # Lanes have four neighbours of rows where columns are dealt out.
+        assert found.count("STG.E.64" if turned else "STG.E.128") == found.count("STG")
     assert found.registers <= 255
 
 
@@ -392,6 +397,7 @@ TILES = {
     ("float16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
     ("bfloat16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
     ("int8", True, "tensor_core_tile"): {128: 208, 64: 72, 32: 40},
+    ("int8", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
     ("float32", True, "tensor_core_tile"): {128: 216, 64: 80, 32: 56},
     ("float32", False, "tensor_core_tile"): {128: 216, 64: 80, 32: 48},
     # Threads.

@@ -4,7 +4,8 @@ A block of warps computes a tile of the result, each warp a part of it, by `ptx_
 rows, 8 columns and 32 bytes of terms. Tiles of the operands are in shared memory as they
 are in memory, with their columns permuted, so that `ptx_ldmatrix` has no bank conflicts,
 and transposes elements of 16 bits where it has to. Words of f32 are loaded one by one
-there, and bytes have to be next to each other along the terms. Where copies are
+there; bytes are transposed by pairs, which are taken apart in registers, so that a lane
+has four neighbours of each row. Where copies are
 asynchronous, they are a software pipeline whose product comes first in a step, so that
 one barrier a step is enough (docs/cuda.md).
 """
@@ -32,6 +33,7 @@ from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
     SUMS,
     ProductFormat,
     add_product,
+    load_bytes,
     load_fragment,
     load_words,
 )
@@ -46,6 +48,8 @@ _TERMS_BYTES: Final = 64
 """Terms of a tile that are in shared memory at a time."""
 _PIECES: Final = 8
 """Pieces of 16 bytes that all banks of shared memory hold."""
+_FEW_PIECES: Final = 2
+"""With so many in a row, 4 rows are in all banks."""
 _RESULTS: Final = 2
 """Results of a lane next to each other."""
 _WORD_BYTES: Final = 4
@@ -119,12 +123,6 @@ class UnitsKernel(ProductKernel):
         return FORMATS[self.found.a.type]
 
     @property
-    def fits(self) -> bool:
-        """Whether terms of bytes are next to each other, as a product needs them."""
-        is_byte = self.format.size == 1
-        return not is_byte or all(operand.along_terms for operand in self.operands)
-
-    @property
     def depth(self) -> int:
         return _TERMS_BYTES // self.format.size
 
@@ -182,9 +180,34 @@ class UnitsKernel(ProductKernel):
         self, operand: Operand, line: Expr, term: Expr, lane: Expr
     ) -> tuple[Expr, Expr]:
         row, column = super().place_in_tile(operand, line, term, self.number(0))
-        if self._permutes_itself:
+        if self._pairs_bytes(operand):
+            row, column = self._placed(operand, row, column)
+        elif self._permutes_itself:
             column = self._permuted(operand, row, column)
         return row, smart.add(column, lane)
+
+    def _pairs_bytes(self, operand: Operand) -> bool:
+        """Whether lines of bytes are next to each other, whose pairs are transposed."""
+        return self.format.size == 1 and not operand.along_terms
+
+    def _placed(self, operand: Operand, row: Expr, column: Expr) -> tuple[Expr, Expr]:
+        """Where a tile of bytes by terms has a term and a line.
+
+        The 8 terms of a matrix, of which the bit of 2 is the same, are then in different
+        banks, and so are those of neighbouring terms that are copied at a time.
+        """
+        number, size = self.number, self.format.piece
+        width = min(self.tile_shape(operand)[1] // size, _PIECES)
+        four, eight = (smart.floordiv(row, number(each)) for each in (4, 8))
+        key = smart.floormod(four if width > _FEW_PIECES else eight, number(width))
+        if width == _PIECES:
+            key = smart.mul(smart.floormod(four, number(4)), number(2))
+            key = smart.add(key, smart.floormod(row, number(2)))
+        elif width <= _FEW_PIECES:
+            turn = smart.floormod(four if width == _FEW_PIECES else eight, number(2))
+            turn = smart.mul(turn, number(2))
+            row = Call("bitwise_xor", [row, turn], row.dtype)
+        return row, self._turned(column, key)
 
     def _permuted(self, operand: Operand, row: Expr, column: Expr) -> Expr:
         """The column of a tile in which a row has a column, in pieces of 16 bytes.
@@ -201,10 +224,13 @@ class UnitsKernel(ProductKernel):
             key = smart.mul(smart.floormod(row, number(4)), number(2))
         else:
             return column
-        piece = smart.floordiv(column, number(size))
-        piece = Call("bitwise_xor", [piece, key], piece.dtype)
-        rest = smart.floormod(column, number(size))
-        return smart.add(smart.mul(piece, number(size)), rest)
+        return self._turned(column, key)
+
+    def _turned(self, column: Expr, key: Expr) -> Expr:
+        """The column of which the piece is another one, by a key of its row."""
+        size = self.number(self.format.piece)
+        piece = smart.call("bitwise_xor", [smart.floordiv(column, size), key], key.dtype)
+        return smart.add(smart.mul(piece, size), smart.floormod(column, size))
 
     # ---- products ----
 
@@ -244,7 +270,13 @@ class UnitsKernel(ProductKernel):
         def permuted(row: Expr, column: Expr) -> Expr:
             return self._permuted(operand, row, column)
 
+        def placed(row: Expr, column: Expr) -> tuple[Expr, Expr]:
+            return self._placed(operand, row, column)
+
         places = fragment, offset, tile, self.column, line, term
+        if self._pairs_bytes(operand):
+            load_bytes(self.code, *places, is_a=operand.is_a, placed=placed)
+            return
         if self.format.size == _WORD_BYTES and not operand.along_terms:
             load_words(self.code, *places, is_a=operand.is_a, permuted=permuted)
             return
@@ -268,26 +300,57 @@ class UnitsKernel(ProductKernel):
     # ---- results ----
 
     def finish_all(self) -> None:
-        """Store what the lanes of a warp have: two neighbours of a row, and 8 below."""
+        """Store what the lanes of a warp have: two neighbours of a row, and 8 below.
+
+        Of bytes by terms, neighbouring rows are of both halves, and four neighbours of a
+        row of two products.
+        """
         code, number = self.code, self.number
+        rows, columns = (self._pairs_bytes(each) for each in self.operands)
         quarter = smart.floordiv(self.column, number(4))
-        pair = smart.mul(smart.floormod(self.column, number(4)), number(_RESULTS))
-        lanes = self._stored_lanes()
+        near = smart.floormod(self.column, number(4))
+        together = 2 if columns else 1
+        results = together * _RESULTS
+        lanes = self._stored_lanes(results)
         with (
             code.unrolled("i", number(self.own_rows)) as i,
-            code.unrolled("j", number(self.own_columns)) as j,
+            code.unrolled("j", number(self.own_columns // together)) as j,
             code.unrolled("h", number(2)) as half,
-            code.unrolled("e", number(_RESULTS // lanes)) as e,
         ):
-            which = smart.add(smart.mul(i, number(self.own_columns)), j)
+            which = smart.mul(i, number(self.own_columns))
+            which = smart.add(which, smart.mul(j, number(together)))
             at = smart.mul(which, number(SUMS))
-            at = smart.add(smart.add(at, smart.mul(half, number(_RESULTS))), e)
+            at = smart.add(at, smart.mul(half, number(_RESULTS)))
             line = smart.add(self.warp_row, smart.mul(i, number(ROWS)))
-            line = smart.add(smart.add(line, smart.mul(half, number(8))), quarter)
-            place = smart.add(self.warp_column, smart.mul(j, number(COLUMNS)))
-            self.finish((at,), line, smart.add(smart.add(place, pair), e), lanes)
+            step, own = (2, half) if rows else (1, smart.mul(half, number(8)))
+            line = smart.add(line, smart.add(own, smart.mul(quarter, number(step))))
+            place = smart.mul(j, number(COLUMNS * together))
+            place = smart.add(self.warp_column, place)
+            place = smart.add(place, smart.mul(near, number(results)))
+            sums = self._neighbours(at) if columns else self.sums
+            start = number(0) if columns else at
+            with code.unrolled("e", number(results // lanes)) as e:
+                e = smart.mul(e, number(lanes))
+                self.finish(
+                    (smart.add(start, e),), line, smart.add(place, e), lanes, sums
+                )
 
-    def _stored_lanes(self) -> int:
-        """How many neighbours of the result a lane stores at once."""
-        axis = self.found.columns[-1]
-        return _RESULTS if axis.size is not None and axis.size % _RESULTS == 0 else 1
+    def _neighbours(self, at: Expr) -> SSAValue:
+        """Four sums of a row: those of two products in turn."""
+        code, number = self.code, self.number
+        found = code.alloc("neighbours", [2 * _RESULTS], self.dtype, "local")
+        with code.unrolled("n", number(2 * _RESULTS)) as place:
+            product, own = (
+                smart.floormod(place, number(2)),
+                smart.floordiv(place, number(2)),
+            )
+            source = smart.add(smart.mul(product, number(SUMS)), own)
+            code.store(code.load(self.sums, smart.add(at, source)), found, place)
+        return found
+
+    def _stored_lanes(self, results: int) -> int:
+        """How many of the neighbours a lane stores at once."""
+        size = self.found.columns[-1].size
+        while results > 1 and (size is None or size % results):
+            results //= 2
+        return results

@@ -456,11 +456,17 @@ class ProductKernel(ABC):
     # ---- results ----
 
     def finish(
-        self, at: tuple[Expr, ...], line: Expr, place: Expr, lanes: int = 1
+        self,
+        at: tuple[Expr, ...],
+        line: Expr,
+        place: Expr,
+        lanes: int = 1,
+        sums: SSAValue | None = None,
     ) -> None:
         """Store results from a row and column of the tile on, after a map on them.
 
-        `at` is where the first of them is among the sums, and the others are next to it.
+        `at` is where the first of them is among the sums, or others that are given, and
+        the others are next to it.
         """
         code, found = self.code, self.found
         row = smart.add(self.first_row, line)
@@ -478,7 +484,7 @@ class ProductKernel(ABC):
             return {**self.batch, **lines, **places}
 
         def total(lane: Expr) -> Expr:
-            return code.load(self.sums, *before, smart.add(last, lane))
+            return code.load(sums or self.sums, *before, smart.add(last, lane))
 
         with code.when(inside):
             if self.partial is not None:

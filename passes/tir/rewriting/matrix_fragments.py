@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i32
+from xdsl.dialects.builtin import bf16, f16, f32, i1, i8, i16, i32
 from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
@@ -30,6 +30,8 @@ FRAGMENT: Final = 8
 """Elements of 16 bits that a lane has of a fragment of A, or of B."""
 SUMS: Final = 4
 """Sums of a product that a lane has."""
+_WORD: Final = 4
+"""Bytes of a register."""
 ROW_BYTES: Final = 16
 """Bytes of a row of one of the four matrices of a fragment."""
 
@@ -118,20 +120,37 @@ def load_fragment(
     row, column = at if along_terms else reversed(at)
     if permuted is not None:
         column = permuted(row, column)
-    type_ = tir.buffer_definition(tile).type
-    height, width = type_.get_shape()
-    place = smart.add(smart.mul(row, number(width)), column)
-    rest = smart.sub(number(height * width), place)
+    dtype = tir.buffer_definition(tile).type.element_type
+    _load_matrices(
+        code, fragment, offset, tile, row, column, dtype, transposed=not along_terms
+    )
+
+
+def _load_matrices(
+    code: LoopCode,
+    fragment: SSAValue,
+    offset: Expr,
+    tile: SSAValue,
+    row: Expr,
+    column: Expr,
+    dtype: Attribute,
+    *,
+    transposed: bool,
+) -> None:
+    """Load four matrices, of which the lane's row is where it says in the tile."""
+    height, width = tir.buffer_definition(tile).type.get_shape()
+    place = smart.add(smart.mul(row, smart.const(width, row.dtype)), column)
+    rest = smart.sub(smart.const(height * width, place.dtype), place)
     arguments = [
-        smart.const(not along_terms, i1),
-        smart.const(4, i32),
+        smart.const(transposed, i1),
+        smart.const(SUMS, i32),
         code.string(".b16"),
         code.data(fragment),
         offset,
         code.read_pointer(tile, place, rest),
         smart.const(0, i32),
     ]
-    code.call("ptx_ldmatrix", arguments, type_.element_type)
+    code.call("ptx_ldmatrix", arguments, dtype)
 
 
 def load_words(
@@ -163,6 +182,52 @@ def load_words(
         row, column = smart.add(term, terms), smart.add(line, lines)
         value = code.load(tile, row, permuted(row, column))
         code.store(value, fragment, smart.add(offset, word))
+
+
+def load_bytes(
+    code: LoopCode,
+    fragment: SSAValue,
+    offset: Expr,
+    tile: SSAValue,
+    lane: Expr,
+    line: Expr,
+    term: Expr,
+    *,
+    is_a: bool,
+    placed: Callable[[Expr, Expr], tuple[Expr, Expr]],
+) -> None:
+    """Load 16 lines of 32 terms of bytes of a tile by terms, of which every other is one
+    of a product: even lines are the first 8 of the fragment, odd ones the others.
+
+    `ptx_ldmatrix` transposes pairs of bytes, those of two lines. A lane receives them of
+    two terms by each matrix; the four terms of a register are those of two matrices,
+    whose bytes are dealt out to the two lines. `placed` says where in the tile a term and
+    a line are.
+    """
+
+    def number(value: int) -> Expr:
+        return smart.const(value, lane.dtype)
+
+    def part(size: int, count: int) -> Expr:
+        return smart.floormod(smart.floordiv(lane, number(size)), number(count))
+
+    # Rows 2q and 2q + 1 of a matrix reach the lanes that hold terms 4q to 4q + 3.
+    terms = smart.add(smart.mul(part(16, 2), number(16)), smart.mul(part(2, 4), number(4)))
+    terms = smart.add(terms, smart.mul(part(8, 2), number(2)))
+    row, column = placed(smart.add(term, smart.add(terms, part(1, 2))), line)
+    dtype = tir.buffer_definition(tile).type.element_type
+    pairs = code.alloc("pairs", [ROW_BYTES], dtype, "local")
+    _load_matrices(code, pairs, number(0), tile, row, column, i16, transposed=True)
+    loaded = [
+        code.value(code.load(pairs, smart.ramp(number(first), _WORD)))
+        for first in range(0, ROW_BYTES, _WORD)
+    ]
+    for which in range(SUMS):
+        # Registers of A follow each other along the lines first, those of B the terms.
+        odd, half = (which % 2, which // 2) if is_a else (which // 2, which % 2)
+        both = loaded[2 * half : 2 * half + 2]
+        place = smart.ramp(smart.add(offset, number(_WORD * which)), _WORD)
+        code.store(code.shuffled(both, range(odd, 2 * _WORD, 2)), fragment, place)
 
 
 def add_product(

@@ -14,6 +14,7 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i8, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xdsl_tvm.analysis.tir.builtin_offsets import transposes_bytes
 from xdsl_tvm.dialects import nvvm, tir
 from xdsl_tvm.dialects.nvvm.formats import (
     B1,
@@ -84,7 +85,7 @@ def load_matrices(cv: BodyConverter, op: tir.CallOp) -> None:
             f'"ptx_ldmatrix" loads 1, 2 or 4 matrices of ".b16", not {count} of "{kind}"'
         )
     require_space(cv, op, 5, nvvm.SHARED_SPACE, "shared")
-    if transposed and element_width(cv, op, 5) == 1:
+    if transposes_bytes(op):
         _load_bytes(cv, op, count)
         return
     row = address_at(cv, op, 5, op.args[6])

@@ -223,6 +223,50 @@ tir.func @guarded(%a: !tir.handle, %o: !tir.handle, %n: i32) {
 
 // -----
 
+// Zeros of integers are bytes of zero as well.
+tir.func @guarded_bytes(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<128xi8>
+  %c0 = tir.const 0 : i32
+  %c1 = tir.const 1 : i32
+  %c4 = tir.const 4 : i32
+  %c16 = tir.const 16 : i32
+  %c32 = tir.const 32 : i32
+  %zero = tir.const 0 : i8
+  tir.launch_thread %tx = "threadIdx.x" to %c32 {
+    %m = tir.allocate [128] : !tir.ptr<i8, "shared">
+    %S = tir.decl_buffer "S" %m : !tir.buffer<128xi8, "shared">
+    %at = tir.mul %tx, %c4 : i32
+    %w = tir.ramp %at, %c1 : vector<4xi32>
+    %few = tir.cmp lt %tx, %c16 : i32
+    tir.attr "async_commit_queue_scope" (%c0) = 0 : i32 {
+      tir.attr "async_scope" (%c0) = 1 : i32 {
+        %x = tir.if_then_else %few -> vector<4xi8> {
+          %y = tir.load %A[%w] : vector<4xi8>
+          tir.yield %y : vector<4xi8>
+        } else {
+          %z = tir.broadcast %zero : vector<4xi8>
+          tir.yield %z : vector<4xi8>
+        }
+        tir.store %x, %S[%w] : vector<4xi8>
+      }
+    }
+    tir.attr "async_wait_queue_scope" (%c0) = 0 : i32 {
+      tir.attr "async_wait_inflight_count" (%c0) = 0 : i32 {
+        %x = tir.load %S[%w] : vector<4xi8>
+        tir.store %x, %A[%w] : vector<4xi8>
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @guarded_bytes
+// CHECK:         %[[M:.*]] = tir.allocate [128]
+// CHECK:         %[[AT:.*]] = tir.mul
+// CHECK:         %[[FEW:.*]] = tir.cmp lt
+// CHECK:           tir.call "ptx_cp_async"(%[[M]], %[[AT]], %{{.*}}, %[[AT]], %{{.*}}, %[[FEW]])
+// CHECK-SAME:        i1) -> i8
+
+// -----
+
 // What is no copy of 4, 8 or 16 bytes from global to shared memory stays a store.
 // CASE: InjectPTXAsyncCopy.6
 // CASE: InjectPTXAsyncCopy.8
@@ -266,7 +310,7 @@ tir.func @not_copies(%a: !tir.handle, %h: !tir.handle, %k: !tir.handle) {
         %y = tir.load %K[%own] : i32
         tir.yield %y : i32
       } else {
-        tir.yield %c0 : i32
+        tir.yield %c1 : i32
       }
       tir.store %xi, %V[%own] : i32
       %xm = tir.if_then_else %few -> f32 {

@@ -923,7 +923,6 @@ def test_batches_on_units(turned_a: bool) -> None:
         (replace(UNITS, tensor_cores=False), "float16"),
         (replace(UNITS, threads=64), "float16"),
         (UNITS, "float32"),
-        (UNITS, "int8"),
     ],
 )
 def test_products_without_units(schedule: GPUSchedule, dtype: str) -> None:
