@@ -208,6 +208,10 @@ TIR_BLOCKS_TO_LAUNCHES = (
 """Blocks in loops bound to threads to launches, loops and buffers, and nothing else."""
 
 
+_ONE_ARENA = 'memory="one-arena" alignment=256'
+"""How memory of a GPU is planned: addresses are what the driver's allocations are."""
+
+
 def gpu_pipeline(
     target: str = "cuda",
     *,
@@ -219,7 +223,8 @@ def gpu_pipeline(
 
     TVM's lists of passes for `target`, that of TIR up to MakePackedAPI: functions of the
     host are called by their own signature. What no barrier of a block can order is
-    refused. With `fuse_multiply_add` products that schedules make round once per term;
+    refused. What a Relax function needs is one allocation, in which memory begins at
+    multiples of 256 bytes. With `fuse_multiply_add` products that schedules make round once per term;
     `allow_tf32` is that of schedules.
     """
     options = f'target="{target}"'
@@ -227,7 +232,7 @@ def gpu_pipeline(
     options += " allow_tf32=true" if allow_tf32 else ""
     return ",".join(
         (
-            *((f"relax-default-pipeline{{{options}}}",) if relax else ()),
+            *((f"relax-default-pipeline{{{options} {_ONE_ARENA}}}",) if relax else ()),
             "tir-join-launches",
             f'tir-default-pipeline{{target="{target}" until="MakePackedAPI"}}',
             "tir-lower-warp-memory",

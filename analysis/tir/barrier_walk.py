@@ -21,6 +21,7 @@ from xdsl.utils.hints import isa
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
+from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
     Broadcast,
     Call,
@@ -856,10 +857,11 @@ def _constant_of(op: tir.AttrOp) -> float | None:
 
 def _loop_variable(low: SSAValue | None, extent: SSAValue) -> Variable:
     first = 0 if low is None else tir.constant_value(low)
-    count = tir.constant_value(extent)
     if first is None:
         return Variable(Kind.LOOP)
-    last = inf if count is None else int(first) + int(count) - 1
+    # Such as 3 for what is left of a number modulo 4.
+    count = Analyzer().const_int_bound(view(extent)).max
+    last = inf if count == inf else int(first) + int(count) - 1
     return Variable(Kind.LOOP, int(first), last)
 
 

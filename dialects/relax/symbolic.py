@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from math import prod
+from math import lcm, prod
 from types import MappingProxyType
 from typing import (
     Literal,
@@ -490,6 +491,56 @@ _INTERVALS: dict[str, Callable[[Bound, Bound], Bound]] = {
 def provably_at_least(lhs: DimLike, rhs: DimLike) -> bool:
     """Whether `lhs >= rhs` for all values of the symbols; False where unknown."""
     return bounds(Dim.of(lhs) - rhs).min >= 0
+
+
+def provably_covers(lhs: DimLike, rhs: DimLike) -> bool:
+    """Whether `lhs >= rhs`, also where that needs how quotients are rounded.
+
+    So `(n + 7) floordiv 8 * 8` covers `n`, which `provably_at_least` does not see: it
+    takes a quotient and what is divided for independent of each other.
+    """
+    difference = without_floormod(Dim.of(lhs) - rhs)
+    return (
+        bounds(difference).min >= 0 or bounds(_without_quotients(difference)).min >= 0
+    )
+
+
+def _without_quotients(dim: Dim) -> Dim:
+    """No more than a positive multiple of `dim`, with fewer quotients by numbers."""
+    scale = lcm(*(number for m, _ in dim.terms for number in map(_divisor, m)))
+    wanted = {monomial for monomial, c in dim.terms if c < 0}
+    total = Dim.constant(0)
+    for monomial, coefficient in dim.terms:
+        total += _least(monomial, coefficient * scale, wanted)
+    return total
+
+
+def _divisor(atom: Atom) -> int:
+    """The number that the atom is a quotient by, 1 for another atom."""
+    if isinstance(atom, Apply) and atom.operator == "floordiv":
+        return max(atom.rhs.value or 1, 1)
+    return 1
+
+
+def _least(monomial: Monomial, coefficient: int, wanted: AbstractSet[Monomial]) -> Dim:
+    """No more than a product: a quotient `x floordiv d` is replaced.
+
+    It is from `(x - d + 1) / d` to `x / d`. One that is added is left where its terms are
+    none of those `wanted`, which are subtracted elsewhere.
+    """
+    for place, atom in enumerate(monomial):
+        number = _divisor(atom)
+        if number == 1 or not isinstance(atom, Apply):
+            continue
+        others = Dim({(*monomial[:place], *monomial[place + 1 :]): 1})
+        if bounds(others).min < 0:
+            continue
+        most = others * atom.lhs
+        if coefficient < 0:
+            return most * (coefficient // number)
+        if any(each in wanted for each, _ in most.terms):
+            return (most - others * (number - 1)) * (coefficient // number)
+    return Dim({monomial: coefficient})
 
 
 def without_floormod(dim: Dim) -> Dim:

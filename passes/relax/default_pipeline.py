@@ -148,8 +148,9 @@ class DefaultPipeline(CompositePass):
     Options: `target`: what the code is for, as `Target.parse` takes it: `llvm`, `cuda`;
         `pipeline`: `target`, the list of the target; `default_build`, the one without
         fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
-        `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's, or
-        `arena`; `fuse_multiply_add` (true), `allow_tf32` (false): those of
+        `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's,
+        `arena`, or `one-arena`, for which relax-lift-global-buffers comes before it;
+        `alignment`: its alignment (64); `fuse_multiply_add` (true), `allow_tf32` (false): those of
         tir-gpu-schedule, for `cuda`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
@@ -177,6 +178,7 @@ class DefaultPipeline(CompositePass):
     target: str = "llvm"
     pipeline: str = "target"
     memory: str = "tokens"
+    alignment: int = 64
     fuse_multiply_add: bool = True
     allow_tf32: bool = False
 
@@ -206,10 +208,20 @@ class DefaultPipeline(CompositePass):
             elif row.name in _FOR_TARGET:
                 found.append(_dispatched(row.name, self.target))
             elif (each := row.find()) is StaticPlanBlockMemory:
-                found.append(StaticPlanBlockMemory(self.memory))
+                found += self._planning()
             elif each is not None:
                 found.append(each())
         return tuple(found)
+
+    def _planning(self) -> tuple[ModulePass, ...]:
+        """What plans memory."""
+        plan = StaticPlanBlockMemory(self.memory, self.alignment)
+        if self.memory != "one-arena":
+            return (plan,)
+        # Late: code for the processor does not need it.
+        from xdsl_tvm.passes.relax.lift_global_buffers import LiftGlobalBuffers
+
+        return LiftGlobalBuffers(), plan
 
     def _pipeline(self) -> str:
         """The name of the list, that of the target where none is asked for."""

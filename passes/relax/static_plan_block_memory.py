@@ -13,7 +13,7 @@ from xdsl_tvm.analysis.relax.functions import relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.functions import is_set
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._memory_plan.arena import arena_plan
+from xdsl_tvm.passes.relax._memory_plan.arena import arena_plan, one_arena_plan
 from xdsl_tvm.passes.relax._memory_plan.live_ranges import Begin, planned_lives
 from xdsl_tvm.passes.relax._memory_plan.sizes import (
     UpperBounds,
@@ -30,7 +30,7 @@ from xdsl_tvm.passes.relax._memory_plan.tokens import token_plan
 from xdsl_tvm.passes.relax._memory_plan.upper_bounds import upper_bounds_of
 
 _DYNAMIC_OUTPUT = "relax.memory_plan_dynamic_func_output"
-_STRATEGIES = ("tokens", "arena")
+_STRATEGIES = ("tokens", "arena", "one-arena")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ class StaticPlanBlockMemory(CompilerPass):
     Output form: planned tensors are `relax.memory.alloc_tensor` on a
         `relax.memory.alloc_storage`, at byte 0 unless the strategy is `arena`
     Options: `strategy`: `tokens` (default), TVM's, where tensors take over whole
-        storages, or `arena`, where all tensors of one scope and device with constant
-        sizes are at offsets in one storage; `alignment`: what these offsets are multiples
+        storages; `arena`, where all tensors of one scope and device with constant
+        sizes are at offsets in one storage; or `one-arena`, where those are with it whose
+        sizes the parameters' symbols give; `alignment`: what these offsets are multiples
         of, in bytes, a power of two (64)
     Rewrites: before
 
@@ -90,7 +91,11 @@ class StaticPlanBlockMemory(CompilerPass):
         so those whose sizes are multiples of one expression of symbols, such as `n + 1`,
         none of which a branch defines; where an arena is larger than what `tokens` needs
         for its tensors, or where more than 256 tensors live at once on average, they have
-        the storages of `tokens`. Time is that of sorting the storages of a function by
+        the storages of `tokens`. With `one-arena` these storages and arenas are one after
+        the other in one, and all offsets are multiples of the alignment whatever the
+        symbols are: where a tensor may end elsewhere, units are rounded up. It has not
+        those whose sizes need symbols that the body defines, or may be sums with
+        negative terms. Time is that of sorting the storages of a function by
         size, and linear otherwise; storages are placed before the first tensor on them,
         or of the `relax.if` around it where tensors in several branches share.
     Leaves alone: tensors that a function or a branch returns, that are a condition, or
@@ -107,7 +112,7 @@ class StaticPlanBlockMemory(CompilerPass):
         `relax.memory_plan_dynamic_func_output`, which gives each tensor that is not
         planned and whose shape is not constant a storage of its own of the bounded size;
         created: none; removed: `relax.memory_plan_dynamic_func_output`
-    Differs from TVM: the strategy `arena` is ours. A `relax.match_cast` and what an
+    Differs from TVM: the strategies `arena` and `one-arena` are ours. A `relax.match_cast` and what an
         external call returns count as uses of the memory that they may be views of.
         Devices do not share storages. The end of a tensor's life is no use of it, so that
         `relax-kill-after-last-use` may run before. A storage for tensors in several
@@ -159,6 +164,9 @@ class StaticPlanBlockMemory(CompilerPass):
         storages = token_plan(steps, sizes)
         if self.strategy == "arena":
             storages = arena_plan(steps, sizes, storages, self.alignment)
+        elif self.strategy == "one-arena":
+            symbols = frozenset(func.symbol_names)
+            storages = one_arena_plan(steps, sizes, storages, self.alignment, symbols)
         for storage in storages:
             _emit(storage)
 

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.symbolic import Dim, product, provably_at_least
+from xdsl_tvm.dialects.relax.symbolic import Dim, product, provably_covers
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import known, memref_for
 from xdsl_tvm.lowering.relax.conversion.extents import (
@@ -187,7 +187,7 @@ class MemoryCode(ExtentCode):
         return self.cv.emit(view).result
 
     def _check_fits(self, end: Dim, size: Dim) -> None:
-        if provably_at_least(size, end):
+        if provably_covers(size, end):
             return
         if end.value is not None and size.value is not None:
             raise self.cv.fail(f"a tensor ends at byte {end} of {size} bytes")

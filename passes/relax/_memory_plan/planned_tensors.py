@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl_tvm.analysis.relax.dataflow_inplace import same_value
 from xdsl_tvm.analysis.relax.live_ranges import tensor_live_ranges
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.dialects.relax.symbolic import provably_at_least, without_floormod
+from xdsl_tvm.dialects.relax.symbolic import provably_covers
 from xdsl_tvm.passes.relax._memory_plan.sizes import UpperBounds, tensor_bytes
 
 Allocation: TypeAlias = (
@@ -50,11 +50,8 @@ class PlannedTensor:
         """Whether the tensor provably ends at byte `limit` or before it."""
         if self.low is None or self.size is None or self.most is None:
             return False
-        limit = without_floormod(limit)
-        return any(
-            provably_at_least(limit, without_floormod(self.low + size))
-            for size in (self.size, self.most)
-        )
+        low = self.low
+        return any(provably_covers(limit, low + size) for size in (self.size, self.most))
 
     @property
     def name(self) -> str:

@@ -49,16 +49,34 @@ def bind_call(call: AnyFusedCall, callee: Operation | None) -> dict[SSAValue, Di
         raise NotMergeableError(
             f"{call.callee} returns by tir.ret; let it end at its last statement"
         )
+    types: list[Attribute] = list(call.arguments.types)
+    written = zip(call.output_arguments, call.outputs, strict=True)
+    types += [info.type for place, info in written if place < 0]
+    dims = () if call.tir_vars is None else call.tir_vars.known or ()
+    return _bind(callee, types, dims)
+
+
+def bind_filling_call(call: relax.CallOp, callee: tir.FuncOp) -> dict[SSAValue, Dim]:
+    """What a call in destination-passing style gives for the symbols and scalars.
+
+    Linear in the size of the function's signature. Raises NotMergeableError where that
+    is not known, or the shapes are not proved to fit.
+    """
+    return _bind(callee, call.arguments.types, ())
+
+
+def _bind(
+    callee: tir.FuncOp, types: Sequence[Attribute], dims: Sequence[Dim]
+) -> dict[SSAValue, Dim]:
+    """The symbols and scalars, given the types of arguments and the scalars after them."""
     buffers = _matched_buffers(callee)
-    handles, scalars = _given(call, callee)
-    values = dict[SSAValue, Dim]()
-    for param, dim in scalars:
-        values[param] = dim
+    handles, scalars = _given(callee, types, dims)
+    values = dict[SSAValue, Dim](scalars)
     shapes = [(buffers[param], info) for param, info in handles]
     for buffer, info in shapes:
         _bind_symbols(buffer, info, values)
     for buffer, info in shapes:
-        _check_shape(call, buffer, info, values)
+        _check_shape(callee, buffer, info, values)
     return values
 
 
@@ -78,7 +96,7 @@ def _matched_buffers(callee: tir.FuncOp) -> dict[SSAValue, tir.MatchBufferOp]:
             continue
         users = [use.operation for use in arg.uses]
         match users:
-            case [tir.MatchBufferOp() as match_op] if _is_plain(match_op):
+            case [tir.MatchBufferOp() as match_op] if is_plain(match_op):
                 found[arg] = match_op
             case _:
                 raise NotMergeableError(
@@ -88,7 +106,8 @@ def _matched_buffers(callee: tir.FuncOp) -> dict[SSAValue, tir.MatchBufferOp]:
     return found
 
 
-def _is_plain(buffer: tir.MatchBufferOp) -> bool:
+def is_plain(buffer: tir.BufferDefinition) -> bool:
+    """Whether a buffer is compact, in global memory."""
     return (
         not buffer.layout_strides
         and buffer.elem_offset is None
@@ -98,20 +117,17 @@ def _is_plain(buffer: tir.MatchBufferOp) -> bool:
     )
 
 
-def _element(buffer: tir.MatchBufferOp) -> Attribute:
+def _element(buffer: tir.BufferDefinition) -> Attribute:
     return buffer.type.element_type
 
 
 def _given(
-    call: AnyFusedCall, callee: tir.FuncOp
+    callee: tir.FuncOp, types: Sequence[Attribute], dims: Sequence[Dim]
 ) -> tuple[list[tuple[SSAValue, TensorInfo]], list[tuple[SSAValue, Dim]]]:
     """The tensor that each handle is given, and the number for each scalar."""
-    types: list[Attribute] = list(call.arguments.types)
-    written = zip(call.output_arguments, call.outputs, strict=True)
-    types += [info.type for place, info in written if place < 0]
-    dims = () if call.tir_vars is None else call.tir_vars.known or ()
+    name = f"@{callee.sym_name.data}"
     if len(callee.args) != len(types) + len(dims):
-        raise NotMergeableError(f"{call.callee} has another number of parameters")
+        raise NotMergeableError(f"{name} has another number of parameters")
     handles: list[tuple[SSAValue, TensorInfo]] = []
     scalars = list[tuple[SSAValue, Dim]](
         zip(callee.args[len(types) :], dims, strict=True)
@@ -123,10 +139,10 @@ def _given(
         elif isinstance(type_, PrimType) and type_.dim is not None:
             scalars.append((param, type_.dim))
         else:
-            raise NotMergeableError(f"{call.callee} is given {type_}, which is not known")
+            raise NotMergeableError(f"{name} is given {type_}, which is not known")
     for param, _ in scalars:
         if not isinstance(param.type, IntegerType):
-            raise NotMergeableError(f"{call.callee} takes a scalar of {param.type}")
+            raise NotMergeableError(f"{name} takes a scalar of {param.type}")
     return handles, scalars
 
 
@@ -145,7 +161,7 @@ def _bind_symbols(
 
 
 def _check_shape(
-    call: AnyFusedCall,
+    callee: tir.FuncOp,
     buffer: tir.MatchBufferOp,
     info: TensorInfo,
     values: dict[SSAValue, Dim],
@@ -158,7 +174,7 @@ def _check_shape(
         )
         if dim is None or expected is None or not provably_equal(expected, dim):
             raise NotMergeableError(
-                f"{info} is not proved to have the shape that {call.callee} takes"
+                f"{info} is not proved to have the shape that @{callee.sym_name.data} takes"
             )
 
 

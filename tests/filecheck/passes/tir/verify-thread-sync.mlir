@@ -185,3 +185,34 @@ tir.func @symbolic_blocks(%a: !tir.handle, %m: i32, %n: i32) {
   }
 }
 // CHECK-LABEL: tir.func @symbolic_blocks
+
+// -----
+
+// What is left over of units of four elements is fewer: it is in one thread.
+tir.func @rest_of_units(%a: !tir.handle) {
+  %n = tir.shape_var "n" : i32
+  %A = tir.match_buffer "A" %a [%n] : !tir.buffer<?xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %c8 = tir.const 8 : i32
+  %whole = tir.floordiv %n, %c4 : i32
+  %rest = tir.floormod %n, %c4 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c8 {
+    %first = tir.mul %t, %c4 : i32
+    %is_whole = tir.cmp lt %t, %whole : i32
+    tir.if %is_whole {
+      tir.for %v = %c0 to %c4 {
+        %i = tir.add %first, %v : i32
+        tir.store %t, %A[%i] : i32
+      }
+    }
+    %is_rest = tir.cmp eq %t, %whole : i32
+    tir.if %is_rest {
+      tir.for %v = %c0 to %rest {
+        %i = tir.add %first, %v : i32
+        tir.store %t, %A[%i] : i32
+      }
+    }
+  }
+}
+// CHECK-LABEL: tir.func @rest_of_units

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import cache
+from itertools import product as product_of
 
 import pytest
 from xdsl.context import Context
@@ -23,6 +24,7 @@ from xdsl_tvm.dialects.relax.symbolic import (
     minimum,
     product,
     provably_at_least,
+    provably_covers,
     provably_different,
     provably_equal,
 )
@@ -150,6 +152,32 @@ def test_provable():
     assert 2 * n + 1 == 1 + 2 * n
     assert n != "n"
     assert repr(n + 1) == "Dim(n + 1)"
+
+
+def test_rounded_dims_cover():
+    """What is proved holds for all values; what fails for some is not."""
+    n, m = Dim.symbol("n"), Dim.symbol("m")
+    up = ceildiv(n, 8) * 8
+    assert not provably_at_least(up, n)
+    assert provably_covers(up, n)
+    assert provably_covers(up * 3 + ceildiv(m, 4) * 4, n * 3 + m)
+    assert provably_covers(n * m, (n // 8) * 8 * m)
+    assert provably_covers(n + 7, up)
+    assert not provably_covers(n + 6, up)
+    assert not provably_covers(ceildiv(n, 8) * 7, n)
+    assert not provably_covers((n // 8) * 8, n)
+    rng = random.Random(0)
+    proved = 0
+    for _ in range(300):
+        numbers = [rng.randrange(-3, 9) for _ in range(5)]
+        a, b, c, d, e = numbers
+        lhs = ((n + a) // 4) * b + (m // 3) * c + n * d
+        if provably_covers(lhs, m * e):
+            proved += 1
+            for values in product_of(range(9), repeat=2):
+                given = dict(zip("nm", values, strict=True))
+                assert lhs.evaluate(given) >= (m * e).evaluate(given)
+    assert proved > 10
 
 
 def test_dim_accessors():

@@ -46,6 +46,7 @@ STRATEGIES = (
     StaticPlanBlockMemory(),
     StaticPlanBlockMemory(strategy="arena"),
     StaticPlanBlockMemory(strategy="arena", alignment=1),
+    StaticPlanBlockMemory(strategy="one-arena", alignment=256),
 )
 VERIFY = VerifyMemoryPlan()
 
@@ -66,7 +67,7 @@ def test_plans_of_random_functions_are_safe(
     assert shared > COUNT
 
 
-@pytest.mark.parametrize("plan", STRATEGIES[:2], ids=str)
+@pytest.mark.parametrize("plan", [*STRATEGIES[:2], STRATEGIES[3]], ids=str)
 def test_random_functions_compute_the_same(plan: StaticPlanBlockMemory):
     passes = [plan, ToNonDataflow(), LowerAllocTensor(), KillAfterLastUse(), VERIFY]
     for seed in range(COUNT):
@@ -94,9 +95,10 @@ def bytes_at_most(report: MemoryReport) -> int:
 def test_arenas_are_never_larger():
     """Nor smaller than what is alive at once; on the whole they are clearly smaller."""
     totals = [0, 0, 0]
+    strategies = STRATEGIES[:3]
     for seed in range(COUNT):
         module = random_function(seed, is_bounded=seed % 2 == 0)
-        plans = [plan(module) for plan in STRATEGIES]
+        plans = [plan(module) for plan in strategies]
         reports = [memory_reports(planned)[0] for planned in plans]
         sizes = [bytes_at_most(report) for report in reports]
         assert max(sizes[1:]) <= sizes[0]
@@ -104,6 +106,18 @@ def test_arenas_are_never_larger():
         assert alive is None or alive <= min(sizes)
         totals = [total + size for total, size in zip(totals, sizes, strict=True)]
     assert totals[2] < totals[0]
+
+
+def test_one_arena_is_aligned():
+    """Whatever values symbols have: offsets are multiples of the alignment."""
+    for seed in range(COUNT):
+        planned = STRATEGIES[3](random_function(seed, is_bounded=False))
+        for op in planned.walk():
+            if isinstance(op, relax.AllocTensorFromStorageOp):
+                offset = op.offset.data
+                for value in (1, 7, 64):
+                    names = offset.symbols()
+                    assert not offset.evaluate(dict.fromkeys(names, value)) % 256
 
 
 def random_blocks(rng: random.Random) -> list[Block]:
