@@ -2,13 +2,15 @@
 
     cd examples && python -m models resnet18 --compile
 
-Exits with 1 if a result differs by more than 1e-4 of the largest.
+Exits with 1 if a result differs by more than 1e-4 of the largest. With --target the model
+is compiled for other programs, as xdsl-tvm compile does it.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -44,16 +46,38 @@ def difference(found: Any, expected: Sequence[Any]) -> float:
     )
 
 
+def compiled_to(name: str, module: ModuleOp, options: Sequence[str]) -> int:
+    """Compile the text of a module by the command, as it is for any other file."""
+    from xdsl_tvm.tools import cli
+
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder, f"{name}.mlir")
+        program.write_text(f"{module!s}\n", encoding="utf-8")
+        return cli.main(["compile", str(program), *options])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m models", description=__doc__)
     parser.add_argument("model", choices=MODELS)
     parser.add_argument("--full", action="store_true", help="in the size of the paper")
     parser.add_argument("--compile", action="store_true", help="run machine code")
-    parser.add_argument("--output", type=Path, help="write the program, and stop")
+    parser.add_argument(
+        "-o", "--output", type=Path, help="write the program, or what it becomes, and stop"
+    )
+    parser.add_argument("--target", choices=("llvm", "cuda"), help="compile to --output")
+    parser.add_argument("--arch", metavar="SM", help="the oldest GPU; for cuda")
     arguments = parser.parse_args()
+    if (arguments.target or arguments.arch) and arguments.output is None:
+        parser.error("--target and --arch are for --output")
+    if arguments.arch and arguments.target != "cuda":
+        parser.error("--arch is for --target cuda")
     kind = MODELS[arguments.model]
     model = kind() if arguments.full else kind.small()
     module = model.build()
+    if arguments.target is not None:
+        options = ["--target", arguments.target, "-o", str(arguments.output)]
+        options += ["--arch", arguments.arch] if arguments.arch else []
+        return compiled_to(arguments.model, module, options)
     if arguments.output is not None:
         arguments.output.write_text(f"{module!s}\n", encoding="utf-8")
         return 0

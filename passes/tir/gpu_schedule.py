@@ -375,6 +375,8 @@ def _are_kernel(group: list[Nest]) -> bool:
 def _product(group: list[Nest]) -> Contraction | None:
     """The product that a group is, with padding before it and a map after it."""
     padding = match_padding(group[0]) if len(group) > 1 else None
+    if padding is not None and not padding.is_zero:
+        return None
     found = _with_map_after(group if padding is None else group[1:], match_product)
     if found is None or padding is None:
         return found

@@ -195,6 +195,37 @@ def test_a_wrong_result_is_told(
     assert capsys.readouterr().err == "error: the difference is 0.0001 or more\n"
 
 
+class _Tiny:
+    """What `main` needs of a model, of a program that is compiled in no time."""
+
+    @staticmethod
+    def build() -> Any:
+        return parse(
+            "@R.function\n"
+            'def main(x: R.Tensor((8,), "float32")) -> R.Tensor((8,), "float32"):\n'
+            "    return R.exp(x)\n"
+        )
+
+
+def test_the_command_compiles(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    """As docs/cuda.md has it."""
+    page = (EXAMPLES.parent / "docs" / "cuda.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^python -m (models .* --output) resnet18$", page, re.MULTILINE)
+    monkeypatch.setitem(MODELS, "resnet18", _Tiny)
+    monkeypatch.setattr(sys, "argv", [*line.split(), str(tmp_path / "gpu")])
+    assert main() == 0
+    assert "wrote" in capsys.readouterr().out
+    files = {path.name: path.read_bytes() for path in (tmp_path / "gpu").iterdir()}
+    assert sorted(files) == ["host.o", "kernels.ptx", "manifest.json"]
+    assert b".target sm_90" in files["kernels.ptx"]
+    for wrong in (["--arch", "sm_90"], ["--target", "cuda"]):
+        monkeypatch.setattr(sys, "argv", ["models", "resnet18", *wrong])
+        with pytest.raises(SystemExit):
+            main()
+
+
 def test_the_page_names_every_file():
     listed = set(re.findall(r"^\| `(\w+\.py)`", _README, re.MULTILINE))
     files = {path.name for path in (EXAMPLES / "models").glob("*.py")}

@@ -3,7 +3,7 @@ pooling.
 
 A thread has neighbouring results, as many as it accesses at once, and all of their terms,
 which it reads from the cache again where windows overlap. What pads the image is not in
-memory: where a window is outside, there are zeros. A map on the results is done before
+memory: where a window is outside, there is the number that pads it, such as 0. A map on the results is done before
 they are stored.
 """
 
@@ -72,7 +72,10 @@ def match_windows(group: Sequence[Nest]) -> Windows | None:
     padding = match_padding(group[0]) if len(group) > 1 else None
     first, *others = group if padding is None else group[1:]
     reduction = match_combined(first)
-    if reduction is None or len(others) > 1 or not _has_windows(reduction):
+    if reduction is None or len(others) > 1:
+        return None
+    # A kernel less is worth more than threads that share terms.
+    if not _has_windows(reduction, 0 if padding is not None else _LEAST_RESULTS):
         return None
     term, columns = reduction.term, _wide(first.spatial)[-1:]
     found = Contraction(reduction, term, term, (), (), columns)
@@ -88,7 +91,7 @@ def _wide(axes: Sequence[Axis]) -> tuple[Axis, ...]:
     return tuple(axis for axis in axes if axis.size != 1) or tuple(axes[-1:])
 
 
-def _has_windows(found: Reduction) -> bool:
+def _has_windows(found: Reduction, least_results: int) -> bool:
     """Whether few terms are at places that move with the results, of which are many."""
     nest = found.nest
     terms = smart.literal(product_of([axis.extent for axis in nest.carried]))
@@ -98,7 +101,7 @@ def _has_windows(found: Reduction) -> bool:
         # Quotients by symbols would not be proved to be apart.
         return False
     results = smart.literal(product_of([axis.extent for axis in nest.spatial]))
-    if results is not None and results < _LEAST_RESULTS:
+    if results is not None and results < least_results:
         return False
     own = [Value(axis.variable) for axis in nest.spatial]
     carried = [Value(axis.variable) for axis in nest.carried if axis.size != 1]
@@ -120,6 +123,8 @@ def schedule_windows(code: LoopCode, found: Windows, device: Device) -> None:
     """Write them as a kernel."""
     nest = found.reduction.nest
     axes = _wide(nest.spatial)
+    others = [axis for axis in nest.spatial if axis not in axes]
+    fixed = {axis.variable: smart.const(0, axis.variable.type) for axis in others}
     lanes = _lanes(found, axes[-1], device)
     *outer, inner = [axis.extent for axis in axes]
     width = smart.const(lanes, inner.dtype)
@@ -137,7 +142,7 @@ def schedule_windows(code: LoopCode, found: Windows, device: Device) -> None:
 
             def here(lane: Expr) -> Point:
                 place = smart.add(first, smart.cast(first.dtype, lane))
-                return points(axes, [*before, place])
+                return {**fixed, **points(axes, [*before, place])}
 
             own = accumulator(code, found.reduction, lanes)
             own.begin()
@@ -203,7 +208,7 @@ def _padded(
         code.store(code.load(buffer, *place), elements, lane)
     if smart.literal(inside) != 1:
         with code.otherwise(inside), each_lane(code, lanes) as lane:
-            code.store(smart.const(0, dtype), elements, lane)
+            code.store(padding.fill, elements, lane)
     return padding.buffer, elements
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loops.loop_nest import Nest
@@ -15,7 +15,7 @@ from xdsl_tvm.passes.tir._schedule.maps import is_map
 
 @dataclass(frozen=True)
 class Padding:
-    """A map that fills an allocated buffer with elements of another one, or zeros."""
+    """A map that fills an allocated buffer with elements of another one, or a number."""
 
     nest: Nest
     buffer: SSAValue
@@ -24,6 +24,13 @@ class Padding:
     condition: SSAValue
     is_along_last: bool
     """Whether it depends on the last index which of them an element is, or which one."""
+    fill: Expr
+    """The number."""
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether the number is 0, as asynchronous copies fill what they leave out."""
+        return isinstance(self.fill, Const) and self.fill.value == 0
 
     def is_inside(self, indices: list[Expr]) -> Expr:
         """Whether an element of the filled buffer is one of the other."""
@@ -67,10 +74,10 @@ def match_padding(nest: Nest) -> Padding | None:
     choice = store.op.value.owner
     if not isinstance(choice, tir.IfThenElseOp) or len(nest.accesses) != 2:
         return None
-    load, zero = _yielded(choice.true_region.block), _yielded(choice.false_region.block)
-    if not isinstance(load, tir.LoadOp) or not isinstance(zero, tir.ConstOp):
+    load, fill = _yielded(choice.true_region.block), _yielded(choice.false_region.block)
+    if not isinstance(load, tir.LoadOp) or not isinstance(fill, tir.ConstOp):
         return None
-    if tir.constant_value(zero.result) != 0 or load.buffer is buffer:
+    if load.buffer is buffer:
         return None
     source, last = tir.buffer_definition(load.buffer), variables[-1]
     if source.layout_strides:
@@ -81,7 +88,8 @@ def match_padding(nest: Nest) -> Padding | None:
         or view(load.indices[-1], nest.trees) is not last
         or mentions(condition, last)
     )
-    return Padding(nest, buffer, load, choice.condition, is_along_last)
+    fill = view(fill.result)
+    return Padding(nest, buffer, load, choice.condition, is_along_last, fill)
 
 
 def _yielded(block: Block) -> Operation | None:
