@@ -79,7 +79,8 @@ class ConvertSCFParallelToThreads(CompilerPass):
             }
           →
             func.func private @f_parallel(%low : index, %high : index,
-                                          %a : memref<?xf32>) {
+                                          %a : memref<?xf32>)
+                attributes {no_inline} {
               scf.for %i = %low to %high step %c1 {
                 memref.store %x, %a[%i] : memref<?xf32>
               }
@@ -101,14 +102,15 @@ class ConvertSCFParallelToThreads(CompilerPass):
         them. `%limit` is the number of iterations, or 1 where they are less work
         than `min_work`; a loop that is known to be less becomes an scf.for, and so does a
         parallel loop in another one. A loop variable that is used as an integer and has
-        bounds of that type counts in it.
+        bounds of that type counts in it. The body is not inlined: LLVM would optimize it
+        once more as a part of the second function, where it knows no more of it.
     Leaves alone: loops with reductions, which tvm-convert-scf-to-cf runs in order; loops
         outside of functions; GPU modules
     Errors: the symbol `xdsl_tvm_parallel_for` is something else; the body uses a value
         from outside that LLVM code cannot hold
     Attributes: read: `llvm.noalias`; created: `llvm.noalias` and `llvm.align` on the
         arguments of the new functions, where the memrefs are known not to overlap and
-        to be aligned; all attributes of the loop go to the scf.for
+        to be aligned, and `no_inline`; all attributes of the loop go to the scf.for
     Differs from TVM: TVM cuts loops in the same way, in its LLVM back end, and refuses
         parallel loops in parallel loops; it does not estimate the work
     """
@@ -345,6 +347,7 @@ class _Outliner:
                 "sym_visibility": StringAttr("private"),
                 "arg_attrs": ArrayAttr([none, none, *known]),
             },
+            attributes={"no_inline": UnitAttr()},
             regions=[Region(block)],
         )
         self._add_function(name, body)

@@ -24,7 +24,7 @@ func.func @copy(%a: memref<?x64xf32> {llvm.noalias}, %b: memref<?x64xf32> {llvm.
 // CHECK:         llvm.func @xdsl_tvm_parallel_for(!llvm.ptr, !llvm.ptr, i64) -> i64
 
 // The loop counts in i32, since its variable is one and the bound was.
-// CHECK:         func.func private @copy_parallel(%[[LOW:.*]]: index, %[[HIGH:.*]]: index, %[[A:.*]]: memref<?x64xf32> {llvm.noalias}, %[[B:.*]]: memref<?x64xf32> {llvm.noalias}) {
+// CHECK:         func.func private @copy_parallel(%[[LOW:.*]]: index, %[[HIGH:.*]]: index, %[[A:.*]]: memref<?x64xf32> {llvm.noalias}, %[[B:.*]]: memref<?x64xf32> {llvm.noalias}) attributes {no_inline} {
 // CHECK-DAG:       %[[L:.*]] = arith.index_cast %[[LOW]] : index to i32
 // CHECK-DAG:       %[[H:.*]] = arith.index_cast %[[HIGH]] : index to i32
 // CHECK:           scf.for %[[I:.*]] = %[[L]] to %[[H]] step %{{.*}} : i32 {
@@ -98,7 +98,7 @@ func.func @nested(%n: index, %m: index, %s: index, %f: f32, %p: memref<4xf32>) {
 }
 
 // The first dimension is cut. The argument of the function may be what @work writes to.
-// CHECK:       func.func private @nested_parallel(%{{.*}}: index, %{{.*}}: index, %[[S:.*]]: index, %[[M:.*]]: index, %[[N:.*]]: index, %[[P:.*]]: memref<4xf32>, %[[F:.*]]: f32) {
+// CHECK:       func.func private @nested_parallel(%{{.*}}: index, %{{.*}}: index, %[[S:.*]]: index, %[[M:.*]]: index, %[[N:.*]]: index, %[[P:.*]]: memref<4xf32>, %[[F:.*]]: f32) attributes {no_inline} {
 // CHECK:         scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %[[S]] {
 // CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %[[M]] step %{{.*}} {
 // CHECK-NEXT:        scf.for %[[K:.*]] = %{{.*}} to %[[N]] step %{{.*}} {
