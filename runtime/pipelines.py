@@ -26,7 +26,7 @@ def target_or_current(target: TargetLike | None) -> Target:
     """
     if target is not None:
         return Target.parse(target)
-    return Target.current() or Target("llvm")
+    return Target.current() or Target.parse("llvm")
 
 
 def apply_pipelines(

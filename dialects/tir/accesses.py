@@ -6,10 +6,9 @@ docs/spec/tir-ir.md §7.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, i1, i32
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -26,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.buffers import buffer_definition
 from xdsl_tvm.dialects.tir.types import (
@@ -167,12 +167,6 @@ def _verify_access(
         )
 
 
-@cache
-def _segments(*sizes: int) -> DenseArrayBase:
-    """How many operands each group of operands has."""
-    return DenseArrayBase.from_list(i32, sizes)
-
-
 @irdl_op_definition
 class LoadOp(IRDLOperation):
     """An element, or a vector of elements, of a buffer, `BufferLoad`.
@@ -223,7 +217,7 @@ class LoadOp(IRDLOperation):
             self,
             operands=[buffer, *values, *mask],
             result_types=[result_type],
-            properties={"operandSegmentSizes": _segments(1, len(values), len(mask))},
+            properties={"operandSegmentSizes": segments(1, len(values), len(mask))},
         )
 
     @classmethod
@@ -302,7 +296,7 @@ class StoreOp(IRDLOperation):
             self,
             operands=[*values, *mask],
             properties={
-                "operandSegmentSizes": _segments(1, 1, len(values) - 2, len(mask))
+                "operandSegmentSizes": segments(1, 1, len(values) - 2, len(mask))
             },
         )
 

@@ -32,6 +32,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import QuickOperation
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.annotations import ALLOCATE_ANNOTATIONS, verify_dictionary
 from xdsl_tvm.dialects.tir.assembly import Mixed
@@ -42,7 +43,7 @@ from xdsl_tvm.dialects.tir.types import (
 
 
 @irdl_op_definition
-class AllocateOp(IRDLOperation):
+class AllocateOp(QuickOperation):
     """Memory for the rest of the enclosing block, `Allocate`.
 
     It has room for the product of the extents, in elements of the pointer's type, and

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -67,11 +68,13 @@ def split_mixed(
     values: Sequence[Mixed],
 ) -> tuple[DenseArrayBase[IntegerType], list[SSAValue]]:
     """The constants, `DYNAMIC_INDEX` where a value is, and the values."""
-    static = [v if isinstance(v, int) else DYNAMIC_INDEX for v in values]
-    return (
-        DenseArrayBase.from_list(i64, static),
-        [v for v in values if not isinstance(v, int)],
-    )
+    static = tuple(v if isinstance(v, int) else DYNAMIC_INDEX for v in values)
+    return _constants(static), [v for v in values if not isinstance(v, int)]
+
+
+@lru_cache(maxsize=1024)
+def _constants(values: tuple[int, ...]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
 
 
 def join_mixed(static: Sequence[int], dynamic: Sequence[SSAValue]) -> tuple[Mixed, ...]:

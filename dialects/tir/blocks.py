@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     lazy_traits_def,
     opt_operand_def,
@@ -38,6 +37,7 @@ from xdsl.printer import Printer
 from xdsl.traits import HasParent, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import QuickOperation
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import (
     parse_range,
@@ -75,7 +75,7 @@ class BufferRegion:
 
 
 @irdl_op_definition
-class BlockOp(IRDLOperation):
+class BlockOp(QuickOperation):
     """One computation per point of an iteration space: `BlockRealize` of a `Block`.
 
     If the predicate (`where`) holds, the body runs with each iteration variable, an
@@ -320,7 +320,7 @@ class InitOp(BodyOp):
     )
 
 
-class _RegionsOp(IRDLOperation):
+class _RegionsOp(QuickOperation):
     """A list of buffer regions, as operands: buffers, minima, dynamic extents."""
 
     buffers = var_operand_def(BufferType)

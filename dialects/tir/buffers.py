@@ -39,6 +39,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import QuickOperation
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import (
     Region,
@@ -81,7 +82,7 @@ class BufferLayout(TypedDict, total=False):
     index_type: IntegerType | None
 
 
-class BufferDefinition(IRDLOperation, ABC):
+class BufferDefinition(QuickOperation, ABC):
     """An op that defines a buffer.
 
     Dynamic extents, strides and element offset are operands, in units of elements; no

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerType,
@@ -23,6 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import QuickOperation
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
 from xdsl_tvm.dialects.tir.annotations import FOR_ANNOTATIONS, verify_dictionary
@@ -35,7 +38,7 @@ from xdsl_tvm.dialects.tir.storage_scope import ThreadAxis
 
 
 @irdl_op_definition
-class ForOp(IRDLOperation):
+class ForOp(QuickOperation):
     """A loop over a half-open range, `For`.
 
     It holds minimum and extent, both evaluated once before the loop, and prints them as a
@@ -178,7 +181,12 @@ def verify_thread_tag(op: Operation, tag: StringAttr) -> None:
 
 
 def optional_string(value: str | StringAttr | None) -> StringAttr | None:
-    return StringAttr(value) if isinstance(value, str) else value
+    return _string(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=1024)
+def _string(text: str) -> StringAttr:
+    return StringAttr(text)
 
 
 @irdl_op_definition

@@ -13,6 +13,7 @@ import re
 import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Protocol, Self, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
@@ -615,6 +616,7 @@ def _string_field(fields: dict[str, object], name: str) -> str:
     return value
 
 
+@lru_cache(maxsize=64)
 def _from_command_line(text: str) -> Target:
     try:
         words = shlex.split(text)

@@ -24,6 +24,8 @@ from xdsl_tvm.dialects.tvm_llvm.effects import READ_WRITE
 
 __all__ = ["PURE_INTRINSICS", "CallIntrinsicOp", "is_pure_intrinsic"]
 
+_NO_FASTMATH = FastMathAttr(None)
+
 _PURE = """
     abs smax smin umax umin bswap bitreverse ctpop ctlz cttz fshl fshr
     sadd.sat uadd.sat ssub.sat usub.sat sshl.sat ushl.sat
@@ -98,12 +100,14 @@ class CallIntrinsicOp(IRDLOperation):
         result_type: Attribute | None = None,
         fastmath: FastMathAttr | None = None,
     ):
-        super().__init__(
-            operands=[args],
-            result_types=[[] if result_type is None else [result_type]],
+        # They are frequent: made without the search for groups of operands.
+        Operation.__init__(
+            self,
+            operands=[SSAValue.get(arg) for arg in args],
+            result_types=[] if result_type is None else [result_type],
             properties={
                 "intrin": StringAttr(intrin),
-                "fastmathFlags": fastmath or FastMathAttr(None),
+                "fastmathFlags": fastmath or _NO_FASTMATH,
             },
         )
 

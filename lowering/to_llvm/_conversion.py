@@ -405,12 +405,6 @@ def splat(value: float, type: Attribute) -> Attribute:
     )
 
 
-@lru_cache(maxsize=1024)
-def segments(*sizes: int) -> DenseArrayBase:
-    """The `operandSegmentSizes` property."""
-    return DenseArrayBase.from_list(i32, sizes)
-
-
 @lru_cache(maxsize=256)
 def zeros(number: int) -> DenseArrayBase:
     """The mask of a shuffle that takes the first element so many times."""

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region
 
 from xdsl_tvm.dialects.dtypes import element_of, lanes_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.lowering.to_llvm._conversion import segments
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 
 LINE_BYTES = 64

@@ -19,12 +19,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     become,
     convert_type,
-    segments,
 )
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass

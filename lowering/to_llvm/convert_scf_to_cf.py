@@ -21,9 +21,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.dialects.tvm_llvm import LoopAttr
 from xdsl_tvm.lowering.integer_constants import integer_constant
-from xdsl_tvm.lowering.to_llvm._conversion import fail, segments
+from xdsl_tvm.lowering.to_llvm._conversion import fail
 from xdsl_tvm.passes.infra import CompilerPass
 
 LOOP_KEY = LoopAttr.name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -78,10 +79,16 @@ class _Binding:
 
     def __init__(self, target: Target) -> None:
         self.exposed = target
-        self.private = target.without_host()
         self.host = target.host_target
-        host = self.host or Target("llvm")
-        self.on_host = host.with_host(host)
+
+    @cached_property
+    def private(self) -> Target:
+        return self.exposed.without_host()
+
+    @cached_property
+    def on_host(self) -> Target:
+        host = self.host or Target.parse("llvm")
+        return host.with_host(host)
 
     def target_of(self, func: tir.FuncOp) -> Target:
         is_exposed = "global_symbol" in func.attributes

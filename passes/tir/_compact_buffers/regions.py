@@ -119,6 +119,8 @@ class Scope:
     """Loads before it by buffer and indices."""
     loads: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
     """Loads in the scope whose value is available before it, and that value."""
+    is_whole: bool = False
+    """Whether one box is the buffer as a whole."""
     region: tuple[Range | None, ...] | None = None
     """For each dimension the part to keep, None for all; None as a whole if no access was
     found."""
@@ -383,10 +385,15 @@ class RegionCollector(FactsWalker):
 
     def _record(self, buffer: SSAValue, sides: Sequence[Side]) -> None:
         scope = self._open.get(buffer)
-        if scope is not None:
-            box = self._box(scope, sides)
-            if box is not None:
-                scope.boxes[box] = None
+        if scope is None or scope.is_whole:
+            return
+        box = self._box(scope, sides)
+        if box is not None:
+            scope.boxes[box] = None
+            # Strict regions are parts of the buffer: no other access adds to all of it.
+            scope.is_whole = self._is_strict and _covers(
+                box, scope.candidate.buffer.shape
+            )
 
     def _box(self, scope: Scope, sides: Sequence[Side]) -> Box | None:
         """What an access covers; None if it never happens."""
@@ -646,6 +653,18 @@ class RegionCollector(FactsWalker):
         # Ends are made of nothing else, but what they would mean otherwise is too bad.
         known = all(self._position(leaf) < scope.position for leaf in leaf_values(*ends))
         return total if known else EVERYTHING
+
+
+def _covers(box: Box, shape: Sequence[int | SSAValue]) -> bool:
+    """Whether a box holds all of a buffer, as numbers say."""
+    return all(
+        isinstance(size, int)
+        and found.min is not None
+        and found.max is not None
+        and smart.literal(found.min) == 0
+        and smart.literal(found.max) == size - 1
+        for found, size in zip(box, shape, strict=True)
+    )
 
 
 # ---- blocks ----
