@@ -1,8 +1,13 @@
-"""All ops below an op, as a list."""
+"""All ops below an op, or those of some classes, as a list."""
 
 from __future__ import annotations
 
+from functools import cache
+from typing import TypeVar, cast
+
 from xdsl.ir import Operation, Region
+
+_T = TypeVar("_T")
 
 
 def all_ops(root: Operation | Region) -> list[Operation]:
@@ -30,6 +35,30 @@ def all_ops(root: Operation | Region) -> list[Operation]:
                 following = None
             op = following
     return found
+
+
+class _Kinds(dict[type, bool]):
+    """Which classes of ops are some classes or derive from them, found out once."""
+
+    def __init__(self, wanted: tuple[type, ...]) -> None:
+        super().__init__()
+        self._wanted = wanted
+
+    def __missing__(self, kind: type) -> bool:
+        found = self[kind] = issubclass(kind, self._wanted)
+        return found
+
+
+@cache
+def _kinds(wanted: tuple[type, ...]) -> _Kinds:
+    return _Kinds(wanted)
+
+
+def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
+    """Those of `all_ops` that are instances of one of the classes."""
+    wanted = _kinds(classes)
+    found = [op for op in all_ops(root) if wanted[type(op)]]
+    return cast("list[_T]", found)
 
 
 def enter_regions(op: Operation, pending: list[Operation | None]) -> None:

@@ -20,6 +20,7 @@ from xdsl_tvm.analysis.tir.builtin_offsets import (
     offset_positions,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,9 @@ class BufferAccesses:
         return view(value, self.trees)
 
     def _visit(self, op: Operation) -> None:
+        if not _is_known(op):
+            self._opaque(op)
+            return
         match op:
             case tir.BlockOp():
                 for variable, binding in zip(op.iter_vars, op.iter_values, strict=True):
@@ -185,3 +189,18 @@ def regions_around(op: Operation, outermost: Region | None = None) -> list[Regio
         parent = region.parent_op()
         region = None if parent is None else parent.parent_region()
     return found[::-1]
+
+
+_is_known = of_classes(
+    tir.AttrOp,
+    tir.BlockOp,
+    tir.BufferDefinition,
+    tir.DataOp,
+    tir.LetOp,
+    tir.LoadOp,
+    tir.ReadsOp,
+    tir.StoreOp,
+    tir.ThreadAllreduceOp,
+    tir.WritesOp,
+)
+"""Ops that `BufferAccesses` treats by their class."""

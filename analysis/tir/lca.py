@@ -20,6 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values, view
 from xdsl_tvm.analysis.tir.access_regions import get_block_access_region
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir import StorageRank
 
 Key = TypeVar("Key", bound=Hashable)
@@ -150,6 +151,11 @@ class _AncestorWalk:
                     self._visit(inner)
 
     def _visit(self, op: Operation) -> None:
+        if not _is_special(op):
+            self._use(op)
+            if op.regions:
+                self.visit_regions(op)
+            return
         match op:
             case tir.ReadsOp() | tir.WritesOp() | tir.DataOp():
                 return
@@ -172,10 +178,11 @@ class _AncestorWalk:
 
     def _use(self, op: Operation) -> None:
         for operand in op.operands:
-            if isinstance(operand.type, tir.BufferType):
+            owner = operand.owner
+            if _is_buffer(operand.type):
                 self._places.touch(operand)
-            elif isinstance(operand.owner, tir.DataOp):
-                self._places.touch(operand.owner.buffer)
+            elif _is_data(owner):
+                self._places.touch(owner.buffer)
 
     # ---- dependences of a block's instances on each other ----
 
@@ -253,3 +260,10 @@ def _written(block: tir.BlockOp) -> Iterator[SSAValue]:
             return
     found = get_block_access_region(block)
     yield from (each.buffer for each in (*found.writes, *found.opaque))
+
+
+_is_special = of_classes(
+    tir.ReadsOp, tir.WritesOp, tir.DataOp, tir.ForOp, tir.BlockOp, tir.LaunchThreadOp
+)
+_is_buffer = of_classes(tir.BufferType)
+_is_data = of_classes(tir.DataOp)

@@ -11,7 +11,7 @@ from xdsl.ir import Block
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
@@ -116,7 +116,7 @@ class ConvertToGPU(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         split_launches(ctx, op)
-        modules = [each for each in all_ops(op) if isinstance(each, ModuleOp)]
+        modules = ops_of(op, ModuleOp)
         for module in modules:
             _convert(module)
 
@@ -126,7 +126,7 @@ def split_launches(ctx: Context, module: ModuleOp) -> None:
 
     Raises PassFailedException as the passes do that split a function.
     """
-    functions = [op for op in all_ops(module) if isinstance(op, tir.FuncOp)]
+    functions = ops_of(module, tir.FuncOp)
     targets = {func: func.attributes.get("target") for func in functions}
     for func, target in targets.items():
         if target is None:

@@ -33,6 +33,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.tir.processor_instructions import BYTE_DOTS
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
@@ -337,6 +338,9 @@ def _is_intrinsic_class(kind: type[Operation]) -> bool:
     return issubclass(kind, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
 
 
+_is_intrinsic_operation = of_classes(nvvm.IntrinsicOperation)
+
+
 def _intrinsic_name(op: Operation) -> str | None:
     """The LLVM intrinsic that `op` calls, if it is one."""
     if _is_intrinsic_class(op.__class__):
@@ -344,7 +348,7 @@ def _intrinsic_name(op: Operation) -> str | None:
         return op.intrin.data
     if op.name.startswith("llvm.intr."):
         return "llvm." + op.name.removeprefix("llvm.intr.")
-    return op.intrinsic if isinstance(op, nvvm.IntrinsicOperation) else None
+    return op.intrinsic if _is_intrinsic_operation(op) else None
 
 
 _Check = Callable[[Rules, Operation], Iterator[str]]

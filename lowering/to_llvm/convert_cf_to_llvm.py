@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import (
@@ -67,7 +68,7 @@ class ConvertCFToLLVM(CompilerPass):
         asserts: list[cf.AssertOp] = []
         targets: dict[Block, None] = {}
         for inner in all_ops(op):
-            if isinstance(inner, cf.AssertOp):
+            if _is_assertion(inner):
                 asserts.append(inner)
             elif type(inner) in _BRANCHES:
                 branches.append(inner)
@@ -92,6 +93,7 @@ class ConvertCFToLLVM(CompilerPass):
         conversion.finish()
 
 
+_is_assertion = of_classes(cf.AssertOp)
 _RENAMED: dict[type[Operation], type[Operation]] = {
     cf.BranchOp: llvm.BrOp,
     cf.ConditionalBranchOp: llvm.CondBrOp,

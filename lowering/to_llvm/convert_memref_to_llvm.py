@@ -53,6 +53,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
@@ -110,11 +111,14 @@ class ConvertMemRefToLLVM(CompilerPass):
             if handler is not None:
                 lowering.at.start(inner)
                 lowering.at.replace(inner, handler(lowering, inner))
-            elif isinstance(inner, UnrealizedConversionCastOp):
+            elif _is_cast(inner):
                 lowering.at.note_cast(inner)
             elif inner.name.startswith("memref."):
                 raise fail(inner, "this pass does not know it; rewrite it as loads")
         lowering.at.finish()
+
+
+_is_cast = of_classes(UnrealizedConversionCastOp)
 
 
 class _Lowering:

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.llvm_text.types import numbers_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
@@ -98,7 +99,7 @@ class ConvertVectorToLLVM(CompilerPass):
         conversion = _VectorConversion()
         functions: list[func.FuncOp | llvm.FuncOp] = []
         for inner in all_ops(op):
-            if isinstance(inner, func.FuncOp | llvm.FuncOp):
+            if _is_function(inner):
                 functions.append(inner)
             handler = _HANDLERS.get(type(inner))
             if handler is not None:
@@ -109,6 +110,9 @@ class ConvertVectorToLLVM(CompilerPass):
             # All of them: LLVM puts those with vectors into those that call them.
             for function in functions:
                 _align_stack(function)
+
+
+_is_function = of_classes(func.FuncOp, llvm.FuncOp)
 
 
 class _VectorConversion(Conversion):

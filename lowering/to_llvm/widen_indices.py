@@ -111,9 +111,12 @@ def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
     body.erase_arg(narrow)
 
 
+_is_sum = of_classes(*_KINDS)
+
+
 def _is_exact(op: Operation | Block) -> TypeGuard[_Sum]:
     """Whether this is arithmetic of i32 whose result is that of the integers."""
-    if not isinstance(op, _KINDS) or op.result.type != i32:
+    if not _is_sum(op) or op.result.type != i32:
         return False
     return arith.IntegerOverflowFlag.NSW in op.overflow_flags.data
 

@@ -18,7 +18,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.passes.infra import CompilerPass
@@ -138,7 +138,7 @@ def _found(func: tir.FuncOp) -> list[_Copy]:
     container = _container(func)
     found: list[_Copy] = []
     for nest in container.ops:
-        blocks = [op for op in all_ops(nest) if isinstance(op, tir.BlockOp)]
+        blocks = ops_of(nest, tir.BlockOp)
         if len(blocks) == 1 and _is_annotated(blocks[0]):
             copy = _copy_of(func, container, nest)
             if copy is not None:

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.target import Target
@@ -60,11 +60,10 @@ class BindTarget(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         binding = _Binding(self._parsed())
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp):
-                found = binding.target_of(func)
-                func.attributes.pop(_HOST, None)
-                func.attributes["target"] = found
+        for func in ops_of(op, tir.FuncOp):
+            found = binding.target_of(func)
+            func.attributes.pop(_HOST, None)
+            func.attributes["target"] = found
 
     def _parsed(self) -> Target:
         try:

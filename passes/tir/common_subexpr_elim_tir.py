@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.definedness import is_total
 from xdsl_tvm.analysis.arith.expr import (
@@ -62,6 +62,12 @@ _CONTINUE = (
 )
 """Ops after which what follows in the block is reached."""
 _continues = of_classes(*_CONTINUE)
+_is_call = of_classes(tir.CallOp)
+_is_choice = of_classes(tir.IfThenElseOp)
+_is_inline_class = of_classes(
+    tir.LoadOp, tir.IfThenElseOp, tir.AddressOfOp, tir.ShuffleOp
+)
+_is_loop_or_branch = of_classes(tir.IfOp, tir.ForOp)
 
 
 @dataclass(frozen=True)
@@ -124,8 +130,8 @@ class CommonSubexprElimTIR(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.enable_cse_tir:
             return
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp) and not func.is_declaration:
+        for func in ops_of(op, tir.FuncOp):
+            if not func.is_declaration:
                 _Eliminator(func, identify=self.identify_equiv_terms).run()
 
 
@@ -213,16 +219,16 @@ def _is_bindable(node: Expr, operands: list[bool]) -> bool:
 
 def _is_inline(op: Operation) -> bool:
     """Whether an op is part of the expressions that use it."""
-    if isinstance(op, tir.CallOp):
+    if _is_call(op):
         known = tir.INTRINSICS.get(op.callee.data)
         return known is not None and known.effect <= tir.CallEffect.READ_STATE
-    return isinstance(op, tir.LoadOp | tir.IfThenElseOp | tir.AddressOfOp | tir.ShuffleOp)
+    return _is_inline_class(op)
 
 
 def _home(op: Operation) -> Block | None:
     """The block of the statement that an op is part of."""
     block = op.parent
-    while block is not None and isinstance(parent := block.parent_op(), tir.IfThenElseOp):
+    while block is not None and _is_choice(parent := block.parent_op()):
         block = parent.parent
     return block
 
@@ -230,7 +236,7 @@ def _home(op: Operation) -> Block | None:
 def _slots(op: Operation) -> list[SSAValue]:
     """The expressions of an op; those of an inline op with all that is in it."""
     slots = list(op.operands)
-    if isinstance(op, tir.IfThenElseOp):
+    if _is_choice(op):
         for region in op.regions:
             for inner in region.block.ops:
                 if not is_expression_class(type(inner)) and not _is_inline(inner):
@@ -526,10 +532,11 @@ class _Eliminator:
 
     def _op(self, op: Operation, made: dict[SSAValue, SSAValue]) -> None:
         is_part = is_expression_class(type(op))
+        has_slots = _is_loop_or_branch(op)
         for position, value in enumerate(list(op.operands)):
             if is_part:
                 new = self._value_of(self._text.tree(value)) or value
-            elif isinstance(op, tir.IfOp | tir.ForOp):
+            elif has_slots:
                 new = self._of_slot(op, value)
             else:
                 new = self._rebuilt(value, op, made)

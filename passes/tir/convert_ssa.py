@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith.expr import Expr, view
 from xdsl_tvm.analysis.arith.polynomial import Polynomial, polynomial
 from xdsl_tvm.analysis.tir.well_formed import shape_vars_bound_again
@@ -144,11 +144,7 @@ _Axis = tuple[Attribute, Attribute | None, Attribute, Polynomial]
 
 
 def _tell_axes_apart(func: tir.FuncOp) -> None:
-    launches = [
-        op
-        for op in all_ops(func)
-        if isinstance(op, tir.LaunchThreadOp) and op.env is not None
-    ]
+    launches = [op for op in ops_of(func, tir.LaunchThreadOp) if op.env is not None]
     used = {op.env.data for op in launches if op.env is not None}
     names: dict[str, dict[_Axis, str]] = {}
     trees: dict[SSAValue, Expr] = {}

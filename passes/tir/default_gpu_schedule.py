@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import BoolAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.target import Target
@@ -113,7 +113,7 @@ class DefaultGPUSchedule(CompilerPass):
 
 
 def _schedule(func: tir.FuncOp, threads: int) -> None:
-    blocks = [op for op in all_ops(func) if isinstance(op, tir.BlockOp)]
+    blocks = ops_of(func, tir.BlockOp)
     _check_names(blocks)
     holding = {_block_around(block) for block in blocks}
     sizes = {

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import PassFailedException, VerifyException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.module import (
     CONSTANTS,
@@ -66,7 +66,7 @@ class ExtractPrimFuncConstants(CompilerPass):
     name = "tir-extract-prim-func-constants"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        constants = [one for one in all_ops(op) if isinstance(one, tir.AllocateConstOp)]
+        constants = ops_of(op, tir.AllocateConstOp)
         if not constants:
             return
         found = self._present(op)

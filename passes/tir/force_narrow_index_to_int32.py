@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.passes.infra import CompilerPass
@@ -73,11 +73,7 @@ class ForceNarrowIndexToInt32(CompilerPass):
     name = "tir-force-narrow-index-to-int32"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        funcs = [
-            func
-            for func in all_ops(op)
-            if isinstance(func, tir.FuncOp) and not func.is_declaration
-        ]
+        funcs = [func for func in ops_of(op, tir.FuncOp) if not func.is_declaration]
         for func in funcs:
             for inner in func.walk():
                 _check(inner)

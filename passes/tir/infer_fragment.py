@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -65,13 +65,12 @@ class InferFragment(CompilerPass):
     name = "tir-infer-fragment"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp):
-                _infer(func)
+        for func in ops_of(op, tir.FuncOp):
+            _infer(func)
 
 
 def _infer(func: tir.FuncOp) -> None:
-    calls = [op for op in all_ops(func) if isinstance(op, tir.CallOp)]
+    calls = ops_of(func, tir.CallOp)
     found: dict[SSAValue, _Fragment] = {}
     for call in calls:
         if call.callee.data in (*_MOVES, _FILL):

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -478,7 +478,7 @@ def _in_elements(
 
 def _number_contexts(launch: tir.LaunchThreadOp) -> None:
     """Replace `tvm_context_id` by the index of a launch."""
-    found = [op for op in all_ops(launch.body) if isinstance(op, tir.CallOp)]
+    found = ops_of(launch.body, tir.CallOp)
     for op in found:
         if op.callee.data != "tvm_context_id":
             continue

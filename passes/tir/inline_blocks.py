@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute, view
 from xdsl_tvm.analysis.arith.linear_equation import mentions
 from xdsl_tvm.analysis.tir.access_regions import get_block_read_write_region
@@ -68,8 +68,8 @@ class InlineBlocks(CompilerPass):
     name = "tir-inline-blocks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in all_ops(op):
-            if isinstance(function, tir.FuncOp) and is_unscheduled(function):
+        for function in ops_of(op, tir.FuncOp):
+            if is_unscheduled(function):
                 noalias = is_true(function.attributes.get("tir.noalias"))
                 for block in list(_statement_blocks(function)):
                     _Statements(block, noalias).inline_all()

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.call_cycles import callees_first
 from xdsl_tvm.analysis.tir.function_target import is_same_code, target_of
 from xdsl_tvm.dialects import tir
@@ -106,7 +106,7 @@ class InlinePrivateFunctions(CompilerPass):
 
 def _scopes(module: ModuleOp) -> list[ModuleOp]:
     """The modules whose functions call each other by name, inner ones first."""
-    found = [op for op in all_ops(module) if isinstance(op, ModuleOp)]
+    found = ops_of(module, ModuleOp)
     found.reverse()
     return found
 

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.tir.forms import enclosing_function
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.types import is_handle
@@ -74,7 +74,7 @@ class LegalizePackedCalls(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         symbols: dict[str, Operation] | None = None
-        for call in [op for op in all_ops(op) if isinstance(op, tir.CallOp)]:
+        for call in ops_of(op, tir.CallOp):
             if call.callee.data == _CALL and _is_statement(call):
                 if symbols is None:
                     symbols = module_symbols(op)

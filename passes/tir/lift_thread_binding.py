@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, leaf_values, view
 from xdsl_tvm.analysis.tir.lca import CommonAncestors
@@ -310,7 +310,7 @@ def _loops_inside_out(root: Operation) -> Iterator[tir.ForOp]:
 
 
 def _outside_in(root: tir.ForOp, chosen: set[tir.ForOp]) -> list[tir.ForOp]:
-    return [op for op in all_ops(root) if isinstance(op, tir.ForOp) and op in chosen]
+    return [op for op in ops_of(root, tir.ForOp) if op in chosen]
 
 
 def _touch(

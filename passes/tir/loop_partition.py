@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.pass_config import LoopPartitionConfig
@@ -89,10 +89,15 @@ class LoopPartition(LoopPartitionConfig, CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(LoopPartitionConfig)
         for func in op.body.block.ops:
-            if isinstance(func, tir.FuncOp) and any(map(_matters, func.walk())):
+            if isinstance(func, tir.FuncOp) and any(map(_matters, _of_pass(func))):
                 Partitioner(options).run(func)
-        for inner in all_ops(op):
+        for inner in _of_pass(op):
             _clean(inner)
+
+
+def _of_pass(root: Operation) -> list[tir.CallOp | tir.ForOp | tir.LaunchThreadOp]:
+    """The ops that may have what this pass goes by."""
+    return ops_of(root, tir.CallOp, tir.ForOp, tir.LaunchThreadOp)
 
 
 def _matters(op: Operation) -> bool:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -137,9 +137,7 @@ def _constant(op: tir.AttrOp) -> int | None:
 
 
 def _lower(func: tir.FuncOp, scopes: dict[tir.AttrOp, _Scope], *, bypass: bool) -> None:
-    waits = [
-        op for op in all_ops(func) if isinstance(op, tir.AttrOp) and op.key.data == _WAIT
-    ]
+    waits = [op for op in ops_of(func, tir.AttrOp) if op.key.data == _WAIT]
     for op in (*scopes, *waits):
         around = _scope_around(op, scopes)
         if around is not None:
@@ -190,7 +188,7 @@ def _is_transfer(loop: tir.ForOp, copy: Memcpy, analyzer: Analyzer) -> bool:
 
     Its size is known too: two loops that do not run could have a positive product.
     """
-    loops = [op for op in all_ops(loop) if isinstance(op, tir.ForOp)]
+    loops = ops_of(loop, tir.ForOp)
     if len(loops) > 1 and not all(
         analyzer.can_prove_greater_equal(view(op.extent), 0) for op in loops
     ):

@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
@@ -153,12 +153,8 @@ class LowerCrossThreadReduction(CompilerPass):
     name = "tir-lower-cross-thread-reduction"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in [op for op in all_ops(op) if isinstance(op, tir.FuncOp)]:
-            blocks = [
-                op
-                for op in all_ops(func)
-                if isinstance(op, tir.BlockOp) and _may_need_lowering(op)
-            ]
+        for func in ops_of(op, tir.FuncOp):
+            blocks = [op for op in ops_of(func, tir.BlockOp) if _may_need_lowering(op)]
             if blocks:
                 _Function(func).lower(blocks)
 

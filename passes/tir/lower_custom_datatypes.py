@@ -12,7 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.analysis.tir.function_target import functions_of, target_of
 from xdsl_tvm.dialects import tir
@@ -89,9 +89,8 @@ class LowerCustomDatatypes(CompilerPass):
                 )
             lowered |= _Lowering(func, target).run()
         if lowered:
-            for each in all_ops(op):
-                if isinstance(each, tir.CallFuncOp):
-                    _fit_call(each)
+            for each in ops_of(op, tir.CallFuncOp):
+                _fit_call(each)
 
 
 _BINARY: dict[type[Operation], str] = {

@@ -15,7 +15,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
@@ -68,7 +68,7 @@ class LowerInitBlock(CompilerPass):
     name = "tir-lower-init-block"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inits = [op for op in all_ops(op) if isinstance(op, tir.InitOp)]
+        inits = ops_of(op, tir.InitOp)
         rewrite_each(LowerInitBlockPattern(), inits)
 
 

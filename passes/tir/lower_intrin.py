@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -131,10 +131,9 @@ class _Lowering(ExpressionRewriter):
 
     def run(self) -> None:
         """Lower the function."""
-        for op in all_ops(self._root):
-            if isinstance(op, tir.MatchBufferOp):
-                for extent in op.extents:
-                    self.analyzer.mark_global_nonneg(self.tree(extent))
+        for op in ops_of(self._root, tir.MatchBufferOp):
+            for extent in op.extents:
+                self.analyzer.mark_global_nonneg(self.tree(extent))
         super().run()
 
     def rewritten(self, tree: Expr) -> Expr:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -50,7 +50,7 @@ class LowerVtcmAlloc(CompilerPass):
     name = "tir-lower-vtcm-alloc"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for allocation in [op for op in all_ops(op) if isinstance(op, tir.AllocateOp)]:
+        for allocation in ops_of(op, tir.AllocateOp):
             if _VTCM in allocation.result.type.scope.data:
                 _lower(allocation)
 

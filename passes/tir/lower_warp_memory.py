@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, emit, leaf_values, view
@@ -113,9 +113,7 @@ def _refused(op: Operation, problem: str) -> PassFailedException:
 
 def _lower(func: tir.FuncOp) -> None:
     found = [
-        op
-        for op in all_ops(func)
-        if isinstance(op, tir.AllocateOp) and op.result.type.scope.data == _WARP
+        op for op in ops_of(func, tir.AllocateOp) if op.result.type.scope.data == _WARP
     ]
     if not found:
         return

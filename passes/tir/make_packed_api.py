@@ -19,7 +19,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Value
 from xdsl_tvm.analysis.tir.variable_names import variable_name
@@ -256,7 +256,7 @@ class _Returns:
 
     def __init__(self, func: tir.FuncOp, convention: Convention) -> None:
         self._convention = convention
-        self._found = [op for op in all_ops(func) if isinstance(op, tir.RetOp)]
+        self._found = ops_of(func, tir.RetOp)
         for op in self._found:
             _require_one_thread(op, func)
 

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import emit, view
 from xdsl_tvm.analysis.tir.flat_index import leaf
@@ -94,8 +94,8 @@ class ManifestSharedMemoryLocalStage(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         marked: list[tir.BlockOp] = []
-        for inner in all_ops(op):
-            if isinstance(inner, tir.BlockOp) and _is_marked(inner):
+        for inner in ops_of(op, tir.BlockOp):
+            if _is_marked(inner):
                 marked.append(inner)
         for block in marked:
             _stage(_Copy.of(block))

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, Signedness
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.expr import Expr, emit
 from xdsl_tvm.analysis.tir.barrier_pairs import BarrierPairs
 from xdsl_tvm.analysis.tir.storage_events import StorageEvents
@@ -85,18 +85,15 @@ class MergeSharedMemoryAllocations(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         static = PassContext.current().get_config("tir.merge_static_smem", bool)
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp):
-                for scope, name in (_DYNAMIC, _STATIC) if static else (_DYNAMIC,):
-                    _merge(func, scope, name)
+        for func in ops_of(op, tir.FuncOp):
+            for scope, name in (_DYNAMIC, _STATIC) if static else (_DYNAMIC,):
+                _merge(func, scope, name)
 
 
 def _merge(func: tir.FuncOp, scope: str, name: str) -> None:
     """Merge the memory of a scope in each kernel of a function."""
     found = [
-        op
-        for op in all_ops(func)
-        if isinstance(op, tir.AllocateOp) and op.result.type.scope.data == scope
+        op for op in ops_of(func, tir.AllocateOp) if op.result.type.scope.data == scope
     ]
     if len(found) < 2:
         return

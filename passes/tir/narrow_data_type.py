@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerType, ModuleOp, StringAttr
 from xdsl.ir import BlockArgument, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._narrowing import Narrower, is_wide, variables_of
@@ -83,8 +83,8 @@ class NarrowDataType(CompilerPass):
                 "integers to narrow to; use 8, 16, 32 or 64"
             )
         target = IntegerType(self.target_bits)
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp) and _has_wide(func, target):
+        for func in ops_of(op, tir.FuncOp):
+            if _has_wide(func, target):
                 narrower = Narrower(func, target)
                 narrower.narrow(_variables(func, narrower, target))
 

@@ -13,7 +13,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.analysis.tir.access_regions import AccessRegion, get_block_read_write_region
 from xdsl_tvm.analysis.tir.buffer_accesses import regions_around
@@ -84,19 +84,18 @@ class PlanAndUpdateBufferAllocationLocation(CompilerPass):
     name = "tir-plan-and-update-buffer-allocation-location"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in all_ops(op):
-            if isinstance(inner, tir.InitOp):
-                raise PassFailedException(
-                    f"{describe(inner)} hides when its block writes; run "
-                    "tir-lower-init-block first"
-                )
+        for inner in ops_of(op, tir.InitOp):
+            raise PassFailedException(
+                f"{describe(inner)} hides when its block writes; run "
+                "tir-lower-init-block first"
+            )
         for func in op.body.block.ops:
             if isinstance(func, tir.FuncOp):
                 _plan(func)
 
 
 def _plan(func: tir.FuncOp) -> None:
-    allocations = [op for op in all_ops(func) if isinstance(op, tir.AllocBufferOp)]
+    allocations = ops_of(func, tir.AllocBufferOp)
     if not allocations:
         return
     lowest = buffer_access_lca(func)

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
@@ -54,7 +54,7 @@ class RemoveAssume(CompilerPass):
     name = "tir-remove-assume"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        calls = [call for call in all_ops(op) if isinstance(call, tir.CallOp)]
+        calls = ops_of(op, tir.CallOp)
         rewrite_each(RemoveAssumePattern(), calls)
         RemoveNoOp().apply(ctx, op)
 

@@ -121,15 +121,19 @@ def _blocks(op: Operation) -> list[Block]:
 # ---- branches on constants ----
 
 
+_is_branch = of_classes(tir.IfOp)
+
+
 def _take_branches(block: Block) -> None:
     """Replace branches on constants, outer ones first, so that no op moves twice."""
     op = block.first_op
     while op is not None:
-        if isinstance(op, tir.IfOp) and tir.constant_value(op.condition) is not None:
+        if _is_branch(op) and tir.constant_value(op.condition) is not None:
             op = _taken(op, block)
             continue
-        for inner in _blocks(op):
-            _take_branches(inner)
+        if op.regions:
+            for inner in _blocks(op):
+                _take_branches(inner)
         op = op.next_op
 
 

@@ -16,7 +16,7 @@ from xdsl.pattern_rewriter import (
 )
 from xdsl.traits import MemoryEffectKind, get_effects
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -68,7 +68,7 @@ class RewriteUnsafeSelect(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            selects = [s for s in all_ops(func) if isinstance(s, tir.SelectOp)]
+            selects = ops_of(func, tir.SelectOp)
             if selects:
                 rewrite_each(RewriteUnsafeSelectPattern(Facts([func])), selects)
 

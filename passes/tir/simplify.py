@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, substitute
 from xdsl_tvm.analysis.arith.extension import Extension
@@ -118,6 +118,7 @@ _EXTENSIONS = {
     ),
 }
 _RUN_ONCE = (tir.IfOp, tir.ScopeOp, tir.AttrOp)
+_is_let = of_classes(tir.LetOp)
 _is_rewritten_here = of_classes(tir.IfOp, tir.IfThenElseOp, tir.LetOp, tir.StoreOp)
 
 
@@ -153,10 +154,9 @@ class _Simplifier(ExpressionRewriter):
 
     def run(self) -> None:
         """Simplify, and erase what is not needed any more."""
-        for op in all_ops(self._root):
-            if isinstance(op, tir.MatchBufferOp):
-                for extent in op.extents:
-                    self.analyzer.mark_global_nonneg(self.tree(extent))
+        for op in ops_of(self._root, tir.MatchBufferOp):
+            for extent in op.extents:
+                self.analyzer.mark_global_nonneg(self.tree(extent))
         super().run()
         for let in reversed(self._inlined):
             if let.result.first_use is None:
@@ -165,7 +165,7 @@ class _Simplifier(ExpressionRewriter):
                 erase_if_unused((value,))
 
     def _after(self, op: Operation, scopes: ExitStack) -> None:
-        if isinstance(op, tir.LetOp) and op not in self._inlined:
+        if _is_let(op) and op not in self._inlined:
             return
         super()._after(op, scopes)
         if self._known_in_conditions is not None and is_assume(op):

@@ -12,7 +12,7 @@ from xdsl.pattern_rewriter import (
     op_type_rewrite_pattern,
 )
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.patterns import rewrite_each
@@ -50,7 +50,7 @@ class SkipAssert(CompilerPass):
     name = "tir-skip-assert"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        assertions = [op for op in all_ops(op) if isinstance(op, tir.AssertOp)]
+        assertions = ops_of(op, tir.AssertOp)
         rewrite_each(SkipAssertPattern(), assertions)
 
 

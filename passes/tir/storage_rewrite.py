@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -121,15 +121,14 @@ class StorageRewrite(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         reuse = not PassContext.current().get_config("tir.merge_static_smem", bool)
-        for func in all_ops(op):
-            if isinstance(func, tir.FuncOp):
-                _rewrite(func, reuse=reuse)
-                retype_pointers(func, _SETTINGS)
+        for func in ops_of(op, tir.FuncOp):
+            _rewrite(func, reuse=reuse)
+            retype_pointers(func, _SETTINGS)
 
 
 def _rewrite(func: tir.FuncOp, *, reuse: bool) -> None:
     """Place the allocations of a function, and let them share memory."""
-    allocations = [op for op in all_ops(func) if isinstance(op, tir.AllocateOp)]
+    allocations = ops_of(func, tir.AllocateOp)
     if allocations:
         _check_loops(func)
         for memory in allocations:
@@ -148,8 +147,8 @@ def _rewrite(func: tir.FuncOp, *, reuse: bool) -> None:
 
 
 def _check_loops(func: tir.FuncOp) -> None:
-    for op in all_ops(func):
-        if isinstance(op, tir.ForOp) and op.kind.data is tir.ForKind.VECTORIZED:
+    for op in ops_of(func, tir.ForOp):
+        if op.kind.data is tir.ForKind.VECTORIZED:
             raise PassFailedException(
                 f"{describe(op)}: a vectorized loop must be gone where memory is "
                 "planned; run tir-vectorize-loop first"

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -89,7 +89,7 @@ class TransformMmaBufferLayout(CompilerPass):
     name = "tir-transform-mma-buffer-layout"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = [inner for inner in all_ops(op) if isinstance(inner, tir.AllocBufferOp)]
+        found = ops_of(op, tir.AllocBufferOp)
         for alloc in found:
             tile = _TILES.get(alloc.type.scope.data)
             if tile is not None:

@@ -15,7 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -142,6 +142,7 @@ class _Size(NamedTuple):
 _Annotated = tir.ForOp | tir.LaunchThreadOp | tir.BlockOp
 _is_annotated = of_classes(tir.ForOp, tir.LaunchThreadOp, tir.BlockOp)
 _is_attribute = of_classes(tir.AttrOp)
+_is_loop = of_classes(tir.ForOp)
 _UNROLLED = tir.ForKindAttr(tir.ForKind.UNROLLED)
 _OP = _Size(ops=1)
 _STEP = _Size(1, ops=1)
@@ -176,7 +177,7 @@ class _Plan:
             for block in region.blocks:
                 for inner in block.ops:
                     size = size.beside(self.visit(inner, options))
-        return self._visit_loop(op, size, options) if isinstance(op, tir.ForOp) else size
+        return self._visit_loop(op, size, options) if _is_loop(op) else size
 
     def _with_annotations(
         self, options: UnrollLoopConfig, op: _Annotated
@@ -312,7 +313,7 @@ def _share_thread_variables(
     function: tir.FuncOp, extents: Mapping[tir.ForOp, int]
 ) -> None:
     """Let the copies of a launch open one thread variable, as copies of TVM's node do."""
-    launches = [op for op in all_ops(function) if isinstance(op, tir.LaunchThreadOp)]
+    launches = ops_of(function, tir.LaunchThreadOp)
     names = {op.env.data for op in launches if op.env is not None}
     for op in launches:
         if op.env is not None or op.virtual is not None:
@@ -370,9 +371,8 @@ class _Copies:
 
     def forget(self, region: Region) -> None:
         """Expand none of the loops in a region."""
-        for op in all_ops(region):
-            if isinstance(op, tir.ForOp):
-                self._origin.pop(op, None)
+        for op in ops_of(region, tir.ForOp):
+            self._origin.pop(op, None)
 
 
 def _expand(loop: tir.ForOp, extent: int, copies: _Copies) -> None:

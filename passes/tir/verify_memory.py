@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import is_true
 from xdsl_tvm.dialects.tir.storage_scope import AXES
@@ -106,10 +106,8 @@ def _verify(func: tir.FuncOp) -> None:
     }
     found = [
         op
-        for op in all_ops(func)
-        if isinstance(op, tir.LoadOp | tir.StoreOp)
-        and op.buffer in of_parameters
-        and op not in in_threads
+        for op in ops_of(func, tir.LoadOp, tir.StoreOp)
+        if op.buffer in of_parameters and op not in in_threads
     ]
     if found:
         _refuse(found[0], [op.buffer for op in found])

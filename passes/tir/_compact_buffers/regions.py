@@ -63,6 +63,7 @@ from xdsl_tvm.analysis.tir.flat_index import as_tree
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.integers import INF
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.dialects.tir.types import is_index_type
@@ -126,6 +127,17 @@ class Scope:
     found."""
 
 
+_is_noted = of_classes(tir.BufferDefinition, tir.CallOp, tir.AssertOp, tir.RetOp)
+_is_access = of_classes(tir.LoadOp, tir.StoreOp)
+_may_access = of_classes(
+    tir.LetOp,
+    tir.AddressOfOp,
+    tir.ThreadAllreduceOp,
+    tir.PrefetchOp,
+    tir.MatchRegionOp,
+)
+
+
 class RegionCollector(FactsWalker):
     """Finds the accessed part of each candidate of one function, into `scopes`."""
 
@@ -164,6 +176,8 @@ class RegionCollector(FactsWalker):
     def _note(self, op: Operation, position: int) -> None:
         """Note where an op is, and which symbols it binds."""
         self._positions[op] = position
+        if not _is_noted(op):
+            return
         match op:
             case tir.BufferDefinition():
                 for value in op.operands:
@@ -227,12 +241,18 @@ class RegionCollector(FactsWalker):
 
     def _see(self, op: Operation) -> None:
         """Record what an op accesses."""
+        if _is_access(op):
+            self._access(op)
+        elif _may_access(op):
+            self._see_other(op)
+        for candidate in self._opaque_uses.get(op, ()):
+            self._opaque_use(candidate.buffer.buffer)
+
+    def _see_other(self, op: Operation) -> None:
         match op:
             case tir.LetOp() if is_index_type(op.result.type):
                 if op.value.type == op.result.type:
                     self.lets[op.result] = self.trees[op.result] = self.tree(op.value)
-            case tir.LoadOp() | tir.StoreOp():
-                self._access(op)
             case tir.AddressOfOp():
                 self._record(op.buffer, self._points(op.indices))
             case tir.ThreadAllreduceOp():
@@ -244,8 +264,6 @@ class RegionCollector(FactsWalker):
                 self._record(op.source, self._sides(op.region))
             case _:
                 pass
-        for candidate in self._opaque_uses.get(op, ()):
-            self._opaque_use(candidate.buffer.buffer)
 
     def _access(self, op: tir.LoadOp | tir.StoreOp) -> None:
         if op.buffer not in self._open:

@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.analysis.arith.expr import leaf_values, view
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 
 _BIND_SCOPE = "buffer_bind_scope"
 _ELEMENTWISE = (
@@ -52,8 +53,13 @@ class _UnknownUseError(Exception):
     """The memory may be used in a way that cannot be followed."""
 
 
+_allocates = of_classes(tir.AllocBufferOp, tir.AllocateOp)
+
+
 def candidate(op: Operation) -> Candidate | None:
     """What an op allocates, if all uses of it are understood."""
+    if not _allocates(op):
+        return None
     match op:
         case tir.AllocBufferOp():
             found = Candidate(op)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import BFloat16Type, Float8E4M3FNType, Float8E5M2Type
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir.rewriting.statements import describe
 
@@ -79,9 +79,7 @@ def functions_to_legalize(
     Raises PassFailedException for one that has no target.
     """
     concerns = TypeQuestion(floats.concerns)
-    for func in all_ops(module):
-        if not isinstance(func, tir.FuncOp):
-            continue
+    for func in ops_of(module, tir.FuncOp):
         ops = all_ops(func.body)
         types = (*func.function_type.inputs, *func.function_type.outputs)
         if not any(map(concerns, types)) and not any(

@@ -22,7 +22,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._legalize_floats.compute import computes
 from xdsl_tvm.passes.tir._legalize_floats.conversions import unsigned_of
@@ -82,9 +82,8 @@ def store_as_integers(
         for op in ops:
             _drop_reinterpret(op)
     if functions:
-        for op in all_ops(module):
-            if isinstance(op, tir.CallFuncOp):
-                storage.fit_call(op)
+        for op in ops_of(module, tir.CallFuncOp):
+            storage.fit_call(op)
 
 
 def integer_type_of(type_: Attribute) -> Attribute:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._pointer_types.settings import PointerTypeSettings
 
@@ -57,7 +57,9 @@ def _roots(
             for arg in function.args
             if isinstance(arg.type, tir.PtrType)
         ]
-    for op in all_ops(function):
+    for op in ops_of(
+        function, tir.MatchBufferOp, tir.AllocBufferOp, tir.AllocateOp, tir.LetOp
+    ):
         match op:
             case tir.MatchBufferOp() if settings.rewrite_buffer_map:
                 roots.append((op.buffer, op.type.element_type))

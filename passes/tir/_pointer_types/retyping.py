@@ -14,6 +14,7 @@ from xdsl_tvm.analysis.arith.expr import emit, view
 from xdsl_tvm.analysis.arith.modular_set import ModularSet
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.tir._pointer_types.memories import PointedMemory, memories_of
 from xdsl_tvm.passes.tir._pointer_types.settings import PointerTypeSettings
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
@@ -46,6 +47,9 @@ def _check_lets(function: tir.FuncOp) -> None:
                 f"{describe(op)} binds a handle and is missing a type annotation; bind "
                 "it as a !tir.ptr"
             )
+
+
+_is_access = of_classes(tir.LoadOp, tir.StoreOp)
 
 
 class _Retyping(FactsWalker):
@@ -92,7 +96,7 @@ class _Retyping(FactsWalker):
     # ---- accesses ----
 
     def _access(self, op: Operation) -> None:
-        if not isinstance(op, tir.LoadOp | tir.StoreOp):
+        if not _is_access(op):
             return
         memory = self._memories.get(op.buffer)
         if memory is None or memory.is_kept:

@@ -54,7 +54,7 @@ class Placement:
             op, owner = stack.pop()
             if isinstance(op, tir.AllocateOp):
                 self._attach[op] = owner
-            inner = self._opened(op, owner)
+            inner = self._opened(op, owner) if op.regions else owner
             for region in op.regions:
                 for block in region.blocks:
                     stack += [(each, inner) for each in block.ops]
