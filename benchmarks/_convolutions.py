@@ -1,8 +1,14 @@
 """The convolutions of the networks of images, each measured as a kernel of its own.
 
 A convolution with a bias and an activation is compiled with constant weights, as it is in
-its network. What counts is the time in its kernels, without those that rearrange images,
-and for onnxruntime likewise the time in its node, as its profile has it.
+its network, with images in the layout that they have there. What counts is the time in
+its kernels, and for onnxruntime the time in its node, as its profile has it.
+
+Shares are those of the median round, in which the convolution, the peak and a copy take
+turns of some ms without a pause: the smallest convolutions take less than a core that has
+paused needs to multiply wide vectors at its full rate, and the clock of a host differs
+from one second to the next. A turn repeats the convolution alone, or the copy alone, so
+that caches hold the same for both.
 """
 
 from __future__ import annotations
@@ -12,11 +18,13 @@ import importlib
 import json
 import os
 import sys
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -24,16 +32,25 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "examples"))
 
-from _race import RUNS_PER_TURN, race, turn
+from _products import aligned
+from _race import PAUSE, steady_race
 from _rates import Result, row
 from models import MODELS
+from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_tvm import compile
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.layout import Layout
+from xdsl_tvm.passes.relax.bind_params import BindParams
+from xdsl_tvm.passes.relax.block_convolutions import BlockConvolutions
+from xdsl_tvm.registry import new_context
 from xdsl_tvm.relax import BlockBuilder, Tensor, Var, op
+from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.runtime.executable import NativeExecutable
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
+_IMAGE, _WEIGHT = "NCHW", "OIHW"
+_LEAST_ROUNDS = 5
 NETWORKS = ("digits_cnn", "mobilenet_v2", "resnet18")
 
 
@@ -133,56 +150,129 @@ def measure(
     ours = _Ours(shape, arrays)
     peer = _Peer.of(shape, arrays)
     if peer is not None:
-        error = np.abs(ours.result - peer.result).max() / np.abs(peer.result).max()
+        expected = _packed(peer.result, ours.layout, _IMAGE)
+        error = np.abs(ours.result - expected).max() / np.abs(expected).max()
         if not error < 1e-4:
             raise SystemExit(f"{shape.name}: {error} away from onnxruntime")
-    source = np.ones(shape.bytes // 8, np.float32)
-    target = np.empty_like(source)
-    turns = [
-        ours.turn,
-        lambda: turn(chains) * shape.operations / operations,
-        lambda: turn(lambda: np.copyto(target, source)),
+    source, target = (aligned((shape.bytes // 8,), "float32") for _ in range(2))
+    source[...] = 1
+    share = shape.operations / operations
+    calls = [
+        ours.run,
+        lambda: share * _timed(chains),
+        lambda: _timed(lambda: np.copyto(target, source)),
     ]
-    times, best = race([*turns, *([peer.turn] if peer else [])], seconds), None
-    if peer is not None:
-        best = peer.best()
-    return Result(times[0], best, times[1], times[2])
+    found: list[list[float]] = []
+    stop = time.perf_counter() + seconds
+    while len(found) < _LEAST_ROUNDS or time.perf_counter() < stop:
+        time.sleep(PAUSE)
+        found.append(steady_race(calls))
+        if peer is not None:
+            time.sleep(PAUSE)
+            steady_race([peer.run])
+    best = min(times[0] for times in found)
+    peak, memory = (
+        best * median(times[number] / times[0] for times in found) for number in (1, 2)
+    )
+    return Result(best, None if peer is None else peer.best(), peak, memory)
+
+
+def _timed(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 class _Ours:
     """The convolution compiled by this package."""
 
     def __init__(self, shape: Shape, arrays: Sequence[Array]) -> None:
-        variables = [
-            Var(name, Tensor(array.shape, "float32"))
-            for name, array in zip(("x", "w", "b"), arrays, strict=True)
-        ]
-        builder = BlockBuilder()
-        with builder.function("main", variables):
-            with builder.dataflow():
-                x, w, b = variables
-                found = op.nn.conv2d(
-                    x, w, strides=shape.stride, padding=shape.padding, groups=shape.groups
-                )
-                output = builder.emit_output(op.nn.relu(op.add(found, b)))
-            builder.emit_func_output(output)
         params: dict[str | int, Array] = {1: arrays[1], 2: arrays[2]}
-        executable = compile(builder.get(), params=params, profile=True)
+        plain = _module(shape, arrays, {})
+        BindParams("main", {**params}).apply(new_context(), plain)
+        lanes = llvm_jit.host_vector_bytes() // arrays[0].itemsize
+        BlockConvolutions(lanes).apply(new_context(), plain)
+        (blocked,) = (op for op in plain.walk() if isinstance(op, relax.Conv2DOp))
+        layouts = {
+            name: value.data
+            for name, value in (
+                ("data_layout", blocked.data_layout),
+                ("kernel_layout", blocked.kernel_layout),
+                ("out_layout", blocked.out_layout),
+            )
+            if value is not None
+        }
+        data, kernel = layouts["data_layout"], layouts["kernel_layout"]
+        self.layout = layouts.get("out_layout", data)
+        inputs = [
+            _packed(array, layout, letters)
+            for array, layout, letters in zip(
+                arrays,
+                (data, kernel, self.layout),
+                (_IMAGE, _WEIGHT, _IMAGE),
+                strict=True,
+            )
+        ]
+        executable = compile(
+            _module(shape, inputs, layouts),
+            params={1: inputs[1], 2: inputs[2]},
+            profile=True,
+        )
         assert isinstance(executable, NativeExecutable)
         self._executable, self._main = executable, executable["main"]
-        self._data = arrays[0]
-        self.result: Array = self._main(self._data)
+        # As memory that is planned begins.
+        self._data = aligned(inputs[0].shape, "float32")
+        self._data[...] = inputs[0]
+        like: Array = self._main(self._data)
+        self.result = aligned(like.shape, "float32")
+        self.run()
 
-    def turn(self) -> float:
-        """The best time in the kernels, of a few runs."""
-        best = float("inf")
-        for _ in range(RUNS_PER_TURN):
-            self._executable.reset_kernel_times()
-            self._main(self._data)
-            times = self._executable.kernel_times()
-            inner = [each.seconds for each in times if "layout" not in each.name]
-            best = min(best, sum(inner))
-        return best
+    def run(self) -> float:
+        """The time in the kernels, of one run."""
+        self._executable.reset_kernel_times()
+        self._main(self._data, out=self.result)
+        return sum(each.seconds for each in self._executable.kernel_times())
+
+
+def _module(
+    shape: Shape, arrays: Sequence[Array], layouts: Mapping[str, str]
+) -> ModuleOp:
+    """A convolution of arrays, those of data, weight and result in `layouts`."""
+    variables = [
+        Var(name, Tensor(array.shape, "float32"))
+        for name, array in zip(("x", "w", "b"), arrays, strict=True)
+    ]
+    builder = BlockBuilder()
+    with builder.function("main", variables):
+        with builder.dataflow():
+            x, w, b = variables
+            found = op.nn.conv2d(
+                x,
+                w,
+                strides=shape.stride,
+                padding=shape.padding,
+                groups=shape.groups,
+                **layouts,
+            )
+            output = builder.emit_output(op.nn.relu(op.add(found, b)))
+        builder.emit_func_output(output)
+    return builder.get()
+
+
+def _packed(array: Array, layout: str, letters: str) -> Array:
+    """An array with these axes in a layout that has some of them in blocks."""
+    axes = Layout.parse("array", layout, letters).axes
+    blocks = {name.upper(): size for name, size in axes if size}
+    split: list[int] = []
+    names: list[str] = []
+    for letter, size in zip(letters, array.shape, strict=True):
+        split += [size // blocks.get(letter, 1), blocks.get(letter, 1)]
+        names += [letter, letter.lower()]
+    order = [names.index(name) for name, _ in axes]
+    # What has no block is an axis of one element, which goes last.
+    order += [number for number in range(len(names)) if number not in order]
+    shape = [split[number] for number in order[: len(axes)]]
+    return np.ascontiguousarray(array.reshape(split).transpose(order).reshape(shape))
 
 
 class _Peer:
@@ -234,9 +324,9 @@ class _Peer:
         self._feed = {"x": x}
         (self.result,) = self._session.run(None, self._feed)
 
-    def turn(self) -> float:
-        """A few runs, which its profile has the times of; the time of them."""
-        return turn(lambda: self._session.run(None, self._feed))
+    def run(self) -> float:
+        """The time of a run; the profile has that of the node."""
+        return _timed(lambda: self._session.run(None, self._feed))
 
     def best(self) -> float:
         """The least time in the node of the convolution."""

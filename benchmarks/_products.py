@@ -94,12 +94,12 @@ def _array(shape: Sequence[int], dtype: str, random: np.random.Generator) -> Arr
         return random.integers(-128, 128, shape).astype(dtype)
     if dtype == "uint8":
         return random.integers(0, 256, shape).astype(dtype)
-    found = _aligned(shape, dtype)
+    found = aligned(shape, dtype)
     found[...] = random.standard_normal(shape) / np.sqrt(shape[0])
     return found
 
 
-def _aligned(shape: Sequence[int], dtype: str) -> Array:
+def aligned(shape: Sequence[int], dtype: str) -> Array:
     """An array that begins at a line of the cache, as those of frameworks do."""
     element = numpy_dtype(dtype)
     size = prod(shape) * element.itemsize
@@ -186,7 +186,7 @@ def _moves(size: int) -> tuple[Call, Call]:
     half of them to the second."""
     header = "from xdsl_tvm.tvmscript import tir as T\n"
     length = size // 4 // _PARTS
-    parts = _aligned((_PARTS, length), "float32")
+    parts = aligned((_PARTS, length), "float32")
     parts[...] = 1
     sums = np.empty((_PARTS, 64), np.float32)
     half = _PARTS // 2
