@@ -36,7 +36,13 @@ def random_arguments(func: tir.FuncOp, rng: np.random.Generator) -> tuple[Any, .
         if arg in scalars:
             arguments.append(scalars[arg])
         elif arg in matches:
-            arguments.append(_random_buffer(matches[arg], values, rng))
+            try:
+                arguments.append(_random_buffer(matches[arg], values, rng))
+            except (MemoryError, ValueError, OverflowError) as error:
+                raise InterpretationError(
+                    f"{func.sym_name.data}: no array can be made for "
+                    f"{arg.name_hint or arg.index}: {error}; pass inputs"
+                ) from None
         else:
             raise InterpretationError(
                 f"{func.sym_name.data}: no array can be made for the pointer "

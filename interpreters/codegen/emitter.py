@@ -59,13 +59,22 @@ class BufferCode:
     """In shared memory, whose banks may be counted: the bits of a scalar."""
 
 
+class BufferCodes(dict[SSAValue, BufferCode]):
+    """The code of the buffers that are known; an error names what defines others."""
+
+    def __missing__(self, buffer: SSAValue) -> BufferCode:
+        owner = buffer.owner
+        assert isinstance(owner, Operation), "no buffer is an argument of a block"
+        raise unsupported(
+            owner, "it defines a buffer of unknown memory", "use tir.alloc_buffer"
+        )
+
+
 @dataclass
 class Emitter(CodeWriter):
     """The state of one translation."""
 
-    buffers: MutableMapping[SSAValue, BufferCode] = field(
-        default_factory=dict[SSAValue, BufferCode]
-    )
+    buffers: MutableMapping[SSAValue, BufferCode] = field(default_factory=BufferCodes)
 
     # ---- buffers bound by the caller ----
 

@@ -13,6 +13,7 @@ calling thread.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -279,7 +280,8 @@ def _thread_function(
     for tag, param, count in zip(THREAD_TAGS, params, counts, strict=True):
         e.axes[tag] = (param, count)
     with e.nest(f"def {name}({', '.join(params)}):"):
-        outer = dict(e.buffers)
+        outer = e.buffers
+        e.buffers = ChainMap({}, outer)
         _own_local_memory(e, root)
         body()
         e.buffers = outer

@@ -12,6 +12,7 @@ from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
     OutOfBoundsError,
+    SimulationError,
     UninitializedReadError,
 )
 
@@ -50,8 +51,16 @@ class Memory:
 
     @staticmethod
     def allocate(size: int) -> Memory:
-        """`size` bytes that nobody has written yet."""
-        return Memory(memoryview(bytearray(size)), memoryview(bytearray(size)))
+        """`size` bytes that nobody has written yet.
+
+        Raises SimulationError if there is not so much memory.
+        """
+        try:
+            return Memory(memoryview(bytearray(size)), memoryview(bytearray(size)))
+        except (MemoryError, OverflowError):
+            raise SimulationError(
+                f"there is no memory for {size} bytes; use smaller extents"
+            ) from None
 
     def copy(self) -> Memory:
         """The same contents and marks, somewhere else."""

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.utils.lexer import Input, Span
@@ -328,6 +328,15 @@ class _Parser(Parser):
             self.raise_error(f"an element is not one of the type: {error}", start)
         text = self.lexer.input.slice(start, self.pos)
         return with_hexadecimal_floats(attr, text or "")
+
+    def _parse_block(self) -> Block:
+        # A name that a branch before it has used is defined twice: xDSL has a KeyError.
+        token = self._current_token
+        name = token.text[1:]
+        _, first = self.blocks.get(name, (None, token.span))
+        if first is None and name not in self.forward_block_references:
+            self.raise_error(f"re-declaration of block '{name}'", token.span)
+        return super()._parse_block()
 
     def parse_operation(self) -> Operation:
         start = self.pos

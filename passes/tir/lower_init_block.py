@@ -28,7 +28,8 @@ class LowerInitBlock(CompilerPass):
         variables of the block are at the start of their domain.
 
     TVM name: tir.LowerInitBlock (v0.20)
-    Input form: blocks that still have their iteration variables
+    Input form: blocks that still have their iteration variables; reductions over threads
+        are lowered before, by tir-lower-cross-thread-reduction: a guard is no barrier
     Output form: the same, and no block has a `tir.init`; where the domain of a reduction
         variable starts at a value computed from a loop variable, the guard uses this
         value inside the block, which BlockVarAccess allows again when blocks are opaque

@@ -19,6 +19,7 @@ jax: Any = pytest.importorskip("jax")
 pytest.importorskip("llvmlite")
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", 0)) or 4
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def _layout(rng: random.Random, letters: str, rank: int) -> str:
@@ -81,7 +82,7 @@ def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(PROCESSES_VARIABLE, "1")
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_a_convolution_agrees_with_jax(seed: int) -> None:
     function, arrays, what = _case(seed)
     text = jax.jit(function).lower(*arrays).as_text()

@@ -338,3 +338,22 @@ def test_functions_that_nest_too_deeply(depth: int) -> None:
     with pytest.raises(InterpretationError, match="nests too deeply for Python") as found:
         interpret(module)["f"]()
     assert not isinstance(found.value, SimulationError)
+
+
+def test_memory_that_there_is_not() -> None:
+    run = function("", "%p = tir.allocate [9223372036854775807] : !tir.ptr<f32>")
+    with pytest.raises(SimulationError, match=r"no memory for 36893488147419103228 byt"):
+        run()
+
+
+def test_buffers_that_other_operations_define() -> None:
+    context = Context(allow_unregistered=True)
+    for dialect in (Builtin, TIR):
+        context.load_dialect(dialect)
+    text = """tir.func @f() {
+      %B = "test.op"() : () -> !tir.buffer<4xf32>
+      %p = tir.data %B : !tir.ptr<f32>
+    }"""
+    module = Parser(context, text).parse_module()
+    with pytest.raises(InterpretationError, match=r"it defines a buffer of unknown memo"):
+        interpret(module)["f"]()

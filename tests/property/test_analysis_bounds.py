@@ -22,6 +22,7 @@ from xdsl_tvm.dialects import integers
 from xdsl_tvm.dialects.integers import INF, Bound, truncated_quotient
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 BATCH = 50
 
 LEAVES = leaves_of(i32, i32, i8, ui8, i64)
@@ -60,7 +61,7 @@ def check(
             assert int(number) in modulus, (node, str(modulus), number)
 
 
-@pytest.mark.parametrize("batch", range(max(COUNT // BATCH, 1)))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + max(COUNT // BATCH, 1)))
 def test_random_trees(batch: int):
     analyzer = analyzer_of_ranges()
     trees = Trees(LEAVES, batch)
@@ -70,7 +71,7 @@ def test_random_trees(batch: int):
         check(analyzer, trees.integer(2 + size % 9, dtype), everywhere, {})
 
 
-@pytest.mark.parametrize("batch", range(max(COUNT // BATCH, 1)))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + max(COUNT // BATCH, 1)))
 def test_random_trees_under_constraints(batch: int):
     """Conditions, and the trees in them, say more where the conditions hold."""
     trees = Trees(LEAVES, 7000 + batch)

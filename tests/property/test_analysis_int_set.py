@@ -22,6 +22,7 @@ from xdsl_tvm.analysis.arith.int_set import IntSet, simplified, union_lower_boun
 from xdsl_tvm.dialects.integers import Bound
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "100"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 BATCH = 50
 
 V, W, A, B = LEAVES = leaves_of(i32, i32, i32, i32)
@@ -65,7 +66,7 @@ def analyzer_of_free_leaves() -> Analyzer:
     return analyzer
 
 
-@pytest.mark.parametrize("batch", range(max(COUNT // BATCH, 1)))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + max(COUNT // BATCH, 1)))
 def test_sets_hold_all_values(batch: int):
     analyzer = analyzer_of_free_leaves()
     trees = Trees(LEAVES, batch, index_only=True)
@@ -91,7 +92,7 @@ def leaf_node(value: SSAValue) -> Expr:
     return next(leaf for leaf in LEAVES if leaf.payload is value)
 
 
-@pytest.mark.parametrize("batch", range(max(COUNT // BATCH, 1)))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + max(COUNT // BATCH, 1)))
 def test_symbolic_proofs(batch: int):
     """What the ends of sets prove holds."""
     trees = Trees(LEAVES, 100 + batch, index_only=True)

@@ -21,10 +21,11 @@ from xdsl_tvm.analysis.arith.iter_map import (
 )
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "200"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 BATCH = 100
 
 
-@pytest.mark.parametrize("batch", range(max(COUNT // BATCH, 1)))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + max(COUNT // BATCH, 1)))
 def test_detected_maps(batch: int):
     found = Counter[IterMapLevel]()
     for seed in range(batch * BATCH, (batch + 1) * BATCH):
@@ -37,7 +38,7 @@ def test_detected_maps(batch: int):
 
 
 def test_simplified_maps():
-    for seed in range(COUNT // 8):
+    for seed in range(FIRST, FIRST + COUNT // 8):
         maps = Maps(10**6 + seed)
         indices, predicate = maps.indices(), maps.predicate()
         points = points_of(maps.inputs, predicate)
@@ -47,7 +48,7 @@ def test_simplified_maps():
 
 
 def test_sums():
-    for seed in range(COUNT // 4):
+    for seed in range(FIRST, FIRST + COUNT // 4):
         maps = Maps(2 * 10**6 + seed)
         index = smart.add(maps.index(), maps.index())
         if seed % 4 == 0:

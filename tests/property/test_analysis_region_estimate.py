@@ -18,6 +18,7 @@ from xdsl_tvm.analysis.arith.region_estimate import (
 )
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "50"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def literal(end: Expr | None) -> int:
@@ -32,7 +33,7 @@ def members(found: IntSet) -> tuple[int, int]:
 
 def test_random_regions():
     exact = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         maps = Maps(seed)
         indices, predicate = maps.indices(), maps.predicate()
         extents = [maps.draw.choice((1, 2, 4)) for _ in indices]

@@ -30,6 +30,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "0")) or 2
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 EXTENT = 12
 
 
@@ -195,7 +196,7 @@ PASSES: dict[str, ModulePass] = {
 
 @pytest.mark.parametrize("name", list(PASSES))
 def test_conclusions_are_true(name: str) -> None:
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         check_semantics(program(seed), (PASSES[name],), seed=seed, tolerance=0.0)
 
 
@@ -239,7 +240,7 @@ def main(A: T.Buffer((12,), "int32"), B: T.Buffer((12,), "int32"),
 def test_what_loops_leave_as_it_is() -> None:
     # Few of these programs are alike, so there are more of them.
     decided = 0
-    for seed in range(5 * COUNT):
+    for seed in range(FIRST, FIRST + 5 * COUNT):
         module = padded(seed)
         check_semantics(module, (PASSES["values"],), seed=seed, tolerance=0.0)
         PASSES["values"].apply(new_context(), module)

@@ -14,6 +14,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.inject_double_buffer import InjectDoubleBuffer
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def mark(module: ModuleOp, from_zero: bool) -> int:
@@ -50,7 +51,7 @@ def wrap(loop: tir.ForOp) -> None:
 @pytest.mark.parametrize("factor", [0, 1, 2])
 def test_bodies_that_run_ahead(factor: int) -> None:
     checked = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         program = random_module(seed, isolated=True)
         if program.foreign:
             continue

@@ -16,6 +16,7 @@ from xdsl_tvm.passes.relax import LegalizeOps
 from xdsl_tvm.registry import all_passes, new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 FUSION = (
     "relax-annotate-tir-op-pattern,relax-fuse-ops,relax-fuse-tir,tir-inline-blocks,"
     "tir-default-cpu-schedule"
@@ -67,7 +68,7 @@ def graph(seed: int) -> str:
     """
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_fused_graphs_compute_the_same(seed: int) -> None:
     module = LegalizeOps()(parse(graph(seed)))
     passes = parse_passes(all_passes(), FUSION)
@@ -75,7 +76,7 @@ def test_fused_graphs_compute_the_same(seed: int) -> None:
     assert "main" in report.checked
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_combined_products_compute_the_same(seed: int) -> None:
     module = parse(graph(seed))
     passes = parse_passes(

@@ -19,9 +19,10 @@ from xdsl.passes import ModulePass
 from xdsl_tvm.dialects import tir
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_random_pipelines(seed: int):
     assert report(seed) is None
 

@@ -33,6 +33,7 @@ from xdsl_tvm.registry import new_context
 
 PASSES = Universe.get_multiverse().all_passes
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def count(module: ModuleOp, kind: type[object]) -> int:
 @pytest.mark.parametrize("first", ["", "canonicalize,cse"])
 def test_kernels_are_launched_with_what_they_use(first: str) -> None:
     split = (AnnotateDeviceRegions(), SplitHostDevice())
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_launches(seed))
         passes = (
             parse_passes(Universe.get_multiverse().all_passes, first) if first else ()
@@ -75,7 +76,7 @@ def test_kernels_are_launched_with_what_they_use(first: str) -> None:
 
 def test_kernels_are_inlined_again() -> None:
     passes = (AnnotateDeviceRegions(), SplitHostDevice(), InlinePrivateFunctions())
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_launches(seed))
         check_semantics(module, passes, seed=seed, runs=1, tolerance=0.0)
         for each in passes:
@@ -85,7 +86,7 @@ def test_kernels_are_inlined_again() -> None:
 
 def test_private_functions_are_inlined() -> None:
     inlined = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_calls(seed))
         before = count(module, tir.FuncOp)
         arrays = results(module)
@@ -106,7 +107,7 @@ def results(module: ModuleOp) -> list[Any]:
 
 def test_contexts_are_combined() -> None:
     combined = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_contexts(seed))
         trace, found = traced(module)
         CombineContextCall().apply(new_context(), module)
@@ -144,7 +145,7 @@ DTYPES = {"f32": np.float32, "i8": np.int8, "i64": np.int64}
 
 
 def test_packed_functions_get_arrays() -> None:
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(FIRST)
     for _ in range(COUNT):
         dtype = str(rng.choice(list(DTYPES)))
         rows, columns = (int(size) for size in rng.integers(1, 5, 2))

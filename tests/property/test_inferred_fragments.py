@@ -25,6 +25,7 @@ from xdsl_tvm.passes.tir.infer_fragment import InferFragment
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 Array: TypeAlias = np.ndarray[Any, Any]
 Shape: TypeAlias = tuple[int, int, int]
 SHAPES: tuple[Shape, ...] = ((16, 16, 16), (8, 32, 16), (32, 8, 16))
@@ -280,7 +281,7 @@ def inferred(module: ModuleOp) -> dict[str, tuple[str, str]]:
 
 
 def test_fragments_of_random_kernels() -> None:
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = Kernel(seed)
         module = parse(kernel.text())
         arguments = kernel.arguments(seed)
@@ -313,7 +314,7 @@ def test_fragments_of_random_kernels() -> None:
     ids=lambda add: add.__name__,
 )
 def test_faults(add: Any) -> None:
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = Kernel(seed)
         message = add(kernel)
         module = parse(kernel.text())

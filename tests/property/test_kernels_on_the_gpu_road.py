@@ -24,6 +24,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 TIR_PASSES = gpu_pipeline().removesuffix(",tir-convert-to-gpu")
 
 
@@ -54,7 +55,7 @@ def arrays_of(kernel: Kernel) -> list[Any]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_right_kernels(seed: int) -> None:
     kernel = random_kernel(seed, faulty=False)
     module = parse(kernel.text)
@@ -136,7 +137,7 @@ def main(I: T.Buffer((2, {threads}), "float32"), O: T.Buffer((2, {threads}), "fl
 
 def test_sharing_kernels() -> None:
     accepted = sound = 0
-    for seed in range(2 * COUNT):
+    for seed in range(FIRST, FIRST + 2 * COUNT):
         module, threads = sharing_kernel(seed)
         rng = np.random.default_rng(seed)
         arrays = [rng.random((2, threads), np.float32) for _ in range(2)]

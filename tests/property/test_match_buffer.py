@@ -17,6 +17,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.tir.lower_match_buffer import LowerMatchBuffer
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def look_through_views(block: tir.BlockOp, rng: random.Random) -> int:
@@ -43,7 +44,7 @@ def look_through_views(block: tir.BlockOp, rng: random.Random) -> int:
 
 def test_views_of_random_programs() -> None:
     views = checked = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         program = random_module(seed, isolated=True)
         if program.foreign or program.threads:
             continue

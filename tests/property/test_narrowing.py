@@ -15,6 +15,7 @@ from xdsl_tvm.passes import tir as tir_passes
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2")) * 4
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 _ARITHMETIC = ("add", "sub", "mul", "min", "max")
 _DIVISIONS = ("div", "mod", "floordiv", "floormod")
 _BITWISE = ("bitwise_and", "bitwise_or", "bitwise_xor")
@@ -136,7 +137,7 @@ def _program(seed: int, numbers: tuple[int, ...] = _NUMBERS) -> ModuleOp:
 def test_narrow_programs_compute_the_same(bits: int) -> None:
     narrow, narrowed = tir_passes.NarrowDataType(target_bits=bits), 0
     numbers = _NUMBERS if bits == 8 else (*_NUMBERS, *_LARGE)
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = _program(seed, numbers)
         check_semantics(module, [narrow], seed=seed, tolerance=0.0)
         types = [
@@ -151,6 +152,6 @@ def test_narrow_programs_compute_the_same(bits: int) -> None:
 
 def test_forced_programs_compute_the_same() -> None:
     """In these programs, what indices are made of fits 32 bits."""
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         passes = [tir_passes.ForceNarrowIndexToInt32()]
         check_semantics(_program(seed), passes, seed=seed, tolerance=0.0)

@@ -19,6 +19,7 @@ from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes import tir as tir_passes
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 HINT = DictionaryAttr({"pragma_loop_partition_hint": BoolAttr.from_bool(True)})
 
 
@@ -69,7 +70,7 @@ def test_partitions_keep_what_programs_compute(
         unroll_loop_with_partition_hint_no_interval=option,
     )
     changed = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = program(seed)
         if module is None or not prepare(module):
             continue

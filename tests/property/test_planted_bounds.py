@@ -23,6 +23,7 @@ from xdsl_tvm.runtime.signature import ArraySpec, Signature
 from xdsl_tvm.tvmscript.parser import parse
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 FAULT = 1 << 20
 """What is added to an index: more than any extent, and memory that may not be there."""
 
@@ -83,7 +84,7 @@ def run(seed: int) -> str:
 def test_planted_faults() -> None:
     """An access that is never reached may raise nothing; nothing ends the process."""
     done = subprocess.run(
-        [sys.executable, __file__, str(COUNT)],
+        [sys.executable, __file__, str(FIRST), str(COUNT)],
         capture_output=True,
         text=True,
         check=False,
@@ -99,5 +100,6 @@ def test_planted_faults() -> None:
 
 
 if __name__ == "__main__":
-    for number in range(int(sys.argv[1])):
+    first, count = map(int, sys.argv[1:])
+    for number in range(first, first + count):
         print(run(number), flush=True)

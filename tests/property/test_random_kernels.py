@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import InterpretationError
 from xdsl_tvm.interpreters.tir import InterpretedModule, interpret
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def run(kernel: Kernel, module: InterpretedModule) -> tuple[list[Any], str]:
@@ -48,7 +49,7 @@ def both_ways(kernel: Kernel) -> tuple[InterpretedModule, str]:
     return together, error
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_right_kernels(seed: int) -> None:
     kernel = random_kernel(seed, faulty=False)
     module, error = both_ways(kernel)
@@ -57,14 +58,14 @@ def test_right_kernels(seed: int) -> None:
     assert module.launches_together == (kernel.blocks * kernel.threads >= 32)
 
 
-@pytest.mark.parametrize("seed", range(1000, 1000 + COUNT))
+@pytest.mark.parametrize("seed", range(FIRST + 1000, FIRST + 1000 + COUNT))
 def test_faulty_kernels(seed: int) -> None:
     module, error = both_ways(random_kernel(seed, faulty=True))
     if error:
         assert module.launches_together == 0
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_counting_of_bank_conflicts(seed: int) -> None:
     """It changes neither results nor errors."""
     kernel = random_kernel(seed, faulty=seed % 2 == 1)

@@ -37,6 +37,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import Executable
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 COMPILED = COUNT if "XDSL_TVM_FUZZ" in os.environ else 4
 PASSES: tuple[type[CompilerPass], ...] = (
     LowerInitBlock,
@@ -111,7 +112,7 @@ def check_same_results(module: ModuleOp, passes: list[ModulePass], seed: int) ->
     assert not report.skipped
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_block_passes_keep_what_programs_compute(seed: int):
     program = random_module(seed)
     module = program.module
@@ -126,7 +127,7 @@ def test_block_passes_keep_what_programs_compute(seed: int):
         check_same_results(module, [p() for p in PASSES], seed)
 
 
-@pytest.mark.parametrize("seed", range(0, COUNT, 4))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT, 4))
 def test_stock_passes_may_run_anywhere(seed: int):
     program = random_module(seed)
     stock = [p() for p in STOCK]

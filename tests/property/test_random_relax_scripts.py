@@ -24,6 +24,7 @@ from xdsl_tvm.passes.relax import StaticPlanBlockMemory
 from xdsl_tvm.tvmscript import parse, print_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 EVERY = 1 if "XDSL_TVM_FUZZ" in os.environ else 8
 """Which of the programs of other tests take part."""
 FILES = paths.FILECHECK
@@ -39,7 +40,7 @@ def round_trip(module: ModuleOp) -> ModuleOp:
     return again
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_bindings_and_branches(seed: int) -> None:
     module = parse_dialect(RandomBindings(seed).text())
     again = round_trip(module)
@@ -47,14 +48,14 @@ def test_bindings_and_branches(seed: int) -> None:
     checker.check("printed and read", again)
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_modules(seed: int) -> None:
     module = random_relax_module(seed)
     checker = SemanticsChecker(module, runs=1, externs=EXTERNS)
     checker.check("printed and read", round_trip(module))
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_allocations(seed: int) -> None:
     module = random_function(seed, is_bounded=bool(seed % 2))
     round_trip(module)

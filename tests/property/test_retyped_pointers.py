@@ -16,6 +16,7 @@ from xdsl_tvm.passes.tir.storage_rewrite import StorageRewrite
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "10"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SIZE = 64
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float32]]
 HEADER = """
@@ -100,7 +101,7 @@ def ran(module: ModuleOp, arrays: list[Array]) -> list[Array]:
 
 def test_vectors_as_elements() -> None:
     retyped = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         rng = random.Random(seed)
         module = parse(program(rng))
         numbers = np.random.default_rng(seed)
@@ -121,7 +122,7 @@ def test_vectors_as_elements() -> None:
 def test_storage_rewrite() -> None:
     """It retypes allocations, and counts a scalar read as an access of scalars."""
     retyped = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(program(random.Random(seed), flat=True))
         numbers = np.random.default_rng(seed)
         arrays = [numbers.standard_normal(SIZE).astype(np.float32) for _ in range(2)]

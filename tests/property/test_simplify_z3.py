@@ -45,6 +45,7 @@ BATCHES = 4
 z3: Any = pytest.importorskip("z3", reason="pip install 'xdsl-tvm[smt]'")
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "120")) // BATCHES
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 TIMEOUT = 100
 """Milliseconds for a question."""
 
@@ -127,7 +128,7 @@ def answer(root: Expr, result: Expr, leaves: list[Expr]) -> str:
     return str(solver.check())
 
 
-@pytest.mark.parametrize("batch", range(BATCHES))
+@pytest.mark.parametrize("batch", range(FIRST, FIRST + BATCHES))
 def test_random_trees(batch: int):
     leaves = leaves_of(i32, i32, i32)
     trees = Trees(leaves, batch, index_only=True)

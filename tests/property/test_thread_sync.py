@@ -23,6 +23,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "1"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SCOPES = ("shared", "shared.dyn", "warp", "global")
 KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 
@@ -31,7 +32,7 @@ KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 def test_kernels_without_barriers(scope: str) -> None:
     """The simulator finds the race, the pass mends it, the check accepts the result."""
     raced = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = random_sync_kernel(seed, scope)
         module = parse_script(kernel.script)
         raced += not runs(kernel, module)
@@ -50,7 +51,7 @@ def test_kernels_without_barriers(scope: str) -> None:
 @pytest.mark.parametrize("scope", SCOPES)
 def test_loops_of_any_length(scope: str) -> None:
     accepted = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = random_sync_kernel(seed, scope)
         module = parse_script(kernel.symbolic_script)
         ThreadSync(scope).apply(Context(), module)
@@ -65,7 +66,7 @@ def test_loops_of_any_length(scope: str) -> None:
 def test_barriers_are_needed() -> None:
     """Most barriers cannot be left out, each alone."""
     count = needed = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = random_sync_kernel(seed, "shared")
         module = parse_script(kernel.script)
         ThreadSync("shared").apply(Context(), module)
@@ -77,7 +78,7 @@ def test_barriers_are_needed() -> None:
     assert needed >= count * 0.8, f"{needed} of {count}"
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_right_kernels(seed: int) -> None:
     """Without its barriers a kernel that is right gets those that it needs."""
     module = parse(random_kernel(seed, faulty=False).text)

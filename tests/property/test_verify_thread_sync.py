@@ -27,6 +27,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "5"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 KERNELS = sorted((paths.EXAMPLES / "kernels").glob("*.mlir"))
 
 
@@ -65,7 +66,7 @@ def _accepts(module: ModuleOp) -> bool:
 @pytest.mark.parametrize("faulty", [False, True])
 def test_random_kernels(faulty: bool):
     accepted = raced = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         kernel = random_kernel(seed, faulty=faulty)
         module = parse(kernel.text)
         found = _accepts(module)
@@ -85,7 +86,7 @@ def _barriers(module: ModuleOp) -> list[Operation]:
     ]
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_removed_barriers(seed: int):
     """Where a race is found without a barrier, its absence is found as well."""
     kernel = random_kernel(seed, faulty=False)
@@ -152,7 +153,7 @@ def _views(seed: int) -> str:
 def test_views_of_other_elements() -> None:
     """Accesses of memory by elements of two sizes are compared byte by byte."""
     accepted = raced = 0
-    for seed in range(2 * COUNT):
+    for seed in range(FIRST, FIRST + 2 * COUNT):
         text = _views(seed)
         module = parse_script(text)
         found = _accepts(module)

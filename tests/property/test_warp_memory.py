@@ -17,11 +17,12 @@ from xdsl_tvm.passes.tir.lower_warp_memory import LowerWarpMemory
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 
 def test_exchanges_by_shuffles() -> None:
     shuffles = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         exchange = Exchange.random(random.Random(seed))
         module = parse(exchange.text())
         numpy_dtype = NUMPY[exchange.dtype]
@@ -204,7 +205,7 @@ class Tiles:
 
 def test_products_in_registers() -> None:
     """CASE: LowerWarpMemory.8"""
-    for seed in range(max(1, COUNT // 5)):
+    for seed in range(FIRST, FIRST + max(1, COUNT // 5)):
         tiles = Tiles(random.Random(seed))
         module = parse(tiles.text())
         rng = np.random.default_rng(seed)
@@ -227,7 +228,7 @@ def test_products_in_registers() -> None:
 
 def test_products_on_the_road_to_ptx(tmp_path: Path) -> None:
     """Memory of warps, `mma_fill` and `mma_store` with it, ends in registers."""
-    for seed in range(max(1, COUNT // 20)):
+    for seed in range(FIRST, FIRST + max(1, COUNT // 20)):
         tiles = Tiles(random.Random(seed))
         symbol = 'attributes {global_symbol = "f", '
         text = tiles.text().replace("attributes {", symbol)

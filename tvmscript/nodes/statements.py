@@ -112,6 +112,12 @@ class Buffer:
                 f"buffer {self.name} has {len(self.shape)} dimensions, but "
                 f"{len(self.strides)} strides"
             )
+        numbers = (self.data_alignment, self.offset_factor, *self.axis_separators)
+        if not all(isinstance(cast("object", number), int) for number in numbers):
+            raise ScriptTypeError(
+                f"buffer {self.name}: alignment, offset factor and axis separators are "
+                f"integers, got {', '.join(map(repr, numbers))}"
+            )
         for what, values in (("extent", self.shape), ("stride", self.strides)):
             for value in values:
                 if not tir.is_integer_type(value.type):

@@ -40,6 +40,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 
 PARAMETERS = "%a: !tir.handle, %b: !tir.handle, %x: i32, %y: i32"
 BUFFERS = """
@@ -993,7 +994,7 @@ def number_of_reads(module: ModuleOp) -> int:
     return sum(isinstance(op, tir.LoadOp | tir.IfThenElseOp) for op in module.walk())
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_stock_passes_keep_trees(seed: int) -> None:
     module = random_program(seed)
     stock: tuple[type[ModulePass], ...] = (
@@ -1024,7 +1025,7 @@ def rename(module: ModuleOp, rng: random.Random) -> None:
                 op.properties[key] = StringAttr(f"r{rng.randrange(100)}")
 
 
-@pytest.mark.parametrize("seed", range(COUNT))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + COUNT))
 def test_renamed_programs_are_equal(seed: int) -> None:
     module = random_program(seed)
     clone = module.clone()
@@ -1136,7 +1137,7 @@ def test_a_mutation_makes_a_difference(
     mutate: Callable[[ModuleOp, random.Random], bool],
 ) -> None:
     applied = 0
-    for seed in range(6 * COUNT):
+    for seed in range(FIRST, FIRST + 6 * COUNT):
         if applied == COUNT:
             break
         module = random_program(seed)

@@ -93,6 +93,16 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
         ),
         "nest",
     ),
+    "a block twice": (
+        "x.mlir",
+        "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n^a:\n  func.return\n}",
+        "x.mlir:5:1: error: re-declaration of block 'a'",
+    ),
+    "a function for a number": (
+        "x.py",
+        SCRIPT.format("", "    B = T.Buffer((4,), offset_factor=lambda: 0)"),
+        "alignment, offset factor and axis separators are integers",
+    ),
     "another ending": ("x.pb", "", "x.pb: the name ends in '.pb'; give a file of"),
     "no ending": ("x", "", "x: the name has no ending; give a file of"),
 }

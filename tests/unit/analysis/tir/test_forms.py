@@ -18,7 +18,9 @@ from xdsl_tvm.passes.tir.verify_gpu_code import VerifyGPUCode
 from xdsl_tvm.passes.tir.verify_well_formed import VerifyWellFormed
 from xdsl_tvm.registry import pass_modules
 
-SEEDS = range(int(os.environ.get("XDSL_TVM_FUZZ", "6")))
+COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "6"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+SEEDS = range(FIRST, FIRST + COUNT)
 NAMES = list(FORMS)
 
 

@@ -1,6 +1,7 @@
 """Converts changed models: `OnnxError` in one line, or a module, within a time.
 
-python mutated_models.py [COUNT [FIRST]]; default: $XDSL_TVM_FUZZ or 45 from seed 0
+python mutated_models.py [COUNT [FIRST]]; default: $XDSL_TVM_FUZZ or 45, from seed
+$XDSL_TVM_FUZZ_FROM or 0
 
 A model is changed as a message: nodes, names, attributes, types, dimensions, data,
 opsets, functions; or its bytes are.
@@ -403,5 +404,6 @@ def main(count: int, first: int) -> int:
 
 if __name__ == "__main__":
     default = os.environ.get("XDSL_TVM_FUZZ", "45")
+    first = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
     arguments = [int(each) for each in sys.argv[1:]] or [int(default)]
-    sys.exit(main(arguments[0], arguments[1] if len(arguments) > 1 else 0))
+    sys.exit(main(arguments[0], arguments[1] if len(arguments) > 1 else first))

@@ -24,6 +24,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 ATTACH = AttachAttrLayoutFreeBuffers()
 SCALE = """
 tir.func @NAME(%a: !tir.handle, %b: !tir.handle, %c: !tir.handle) {
@@ -95,7 +96,7 @@ def expected(call: relax.CallTIROp, func: relax.FuncOp) -> list[int]:
 def test_random_modules() -> None:
     """Each call's list is that of its arguments, on a kernel that computes the same."""
     calls = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_program(seed))
         result = ATTACH(module)
         result.verify()
@@ -118,7 +119,7 @@ def test_random_modules() -> None:
 
 
 def test_semantics_of_random_modules() -> None:
-    for seed in range(COUNT // 2):
+    for seed in range(FIRST, FIRST + COUNT // 2):
         report = check_semantics(parse(random_program(seed)), [ATTACH])
         assert any(name.startswith("main") for name in report.checked), seed
 

@@ -26,7 +26,9 @@ from xdsl_tvm.passes.relax import (
 )
 from xdsl_tvm.registry import new_context
 
-SEEDS = range(12 if "XDSL_TVM_FUZZ" in os.environ else 3)
+COUNT = 12 if "XDSL_TVM_FUZZ" in os.environ else 3
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
+SEEDS = range(FIRST, FIRST + COUNT)
 """Of the random modules."""
 
 CHAIN = """

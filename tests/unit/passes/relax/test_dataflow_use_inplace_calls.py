@@ -35,6 +35,7 @@ from xdsl_tvm.passes.testing.relax_transform import (
 from xdsl_tvm.tvmscript import parse as parse_script
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "3"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 LOWERED = (
     LegalizeOps(),
     ToNonDataflow(),
@@ -186,7 +187,7 @@ def test_functions_of_the_user_stay():
 def test_random_blocks_compute_the_same():
     """Before and after the pass, and after it down to planned memory."""
     inplace = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_dataflow(seed))
         passes = [DataflowUseInplaceCalls(), *LOWERED]
         report = check_semantics(module, passes, runs=1)

@@ -32,6 +32,7 @@ from xdsl_tvm.runtime.load import load_module
 pytestmark = pytest.mark.usefixtures("small_heap")
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 CONFIG = {"relax.backend.use_cuda_graph": True}
 PLANNED = (
     "relax-legalize-ops,relax-to-non-dataflow,relax-call-tir-rewrite,"
@@ -224,7 +225,7 @@ tir.func @f(%a: !tir.handle, %b: !tir.handle) {{
 
 def test_random_chains() -> None:
     captured = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = chain(seed, 12)
         report = check_semantics(module, (RewriteCUDAGraph(True),), seed=seed)
         assert "main" in report.checked

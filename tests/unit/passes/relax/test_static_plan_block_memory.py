@@ -34,6 +34,7 @@ from xdsl_tvm.passes.relax.static_plan_block_memory import StaticPlanBlockMemory
 from xdsl_tvm.runtime.executable import load_module
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "2"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 DIGITS = paths.EXAMPLES / "digits" / "model.mlir"
 
 
@@ -57,7 +58,7 @@ def test_plans_of_random_functions_are_safe(
     plan: StaticPlanBlockMemory, is_bounded: bool
 ):
     shared = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         planned = plan(random_function(seed, is_bounded=is_bounded))
         planned.verify()
         VERIFY(LowerAllocTensor()(planned))
@@ -70,7 +71,7 @@ def test_plans_of_random_functions_are_safe(
 @pytest.mark.parametrize("plan", [*STRATEGIES[:2], STRATEGIES[3]], ids=str)
 def test_random_functions_compute_the_same(plan: StaticPlanBlockMemory):
     passes = [plan, ToNonDataflow(), LowerAllocTensor(), KillAfterLastUse(), VERIFY]
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = random_function(seed, is_bounded=True)
         report = check_semantics(module, passes, externs={"kernel": kernel}, runs=1)
         assert report.checked == ["main"]
@@ -81,7 +82,7 @@ def test_lives_may_end_before_memory_is_planned():
     last = (STRATEGIES[1], LowerAllocTensor(), VERIFY, KillAfterLastUse())
     other = Sequential([ToNonDataflow(), *last])
     ended = Sequential([ToNonDataflow(), KillAfterLastUse(), *last])
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = random_function(seed, is_bounded=True)
         report = check_semantics(module, [ended], externs={"kernel": kernel}, runs=1)
         assert report.checked == ["main"]
@@ -96,7 +97,7 @@ def test_arenas_are_never_larger():
     """Nor smaller than what is alive at once; on the whole they are clearly smaller."""
     totals = [0, 0, 0]
     strategies = STRATEGIES[:3]
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = random_function(seed, is_bounded=seed % 2 == 0)
         plans = [plan(module) for plan in strategies]
         reports = [memory_reports(planned)[0] for planned in plans]
@@ -167,7 +168,7 @@ def test_verification_finds_what_is_moved():
     """Tensors of packed plans are moved; what is not safe any more is found."""
     rng = random.Random(0)
     found = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = random_function(seed, is_bounded=True)
         planned = StaticPlanBlockMemory(strategy="arena", alignment=1)(module)
         allocs = [

@@ -18,6 +18,7 @@ from xdsl_tvm.passes.tir.inject_permuted_layout import InjectPermutedLayout
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 LOAD = """
 %n{n} = tir.const {matrices} : i32
 %d{n} = tir.call "ptx_ldmatrix"(%{trans}, %n{n}, %kind, %w, %c0, %p{n}, %o{n})
@@ -162,7 +163,7 @@ def permuted(module: ModuleOp) -> int:
 
 def test_what_is_put_is_found() -> None:
     found = 0
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_kernel(seed))
         check_semantics(module, (InjectPermutedLayout(),), seed=seed, runs=1)
         found += permuted(module) > 0

@@ -18,6 +18,7 @@ from xdsl_tvm.passes.tir.manifest_shared_memory_local_stage import (
 )
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "8"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 STAGED = "tir.manifest_shared_memory_local_stage"
 
 
@@ -93,7 +94,7 @@ def random_copies(seed: int) -> str:
 
 
 def test_random_copies() -> None:
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_copies(seed))
         check_semantics(
             module, [ManifestSharedMemoryLocalStage()], seed=seed, tolerance=0
@@ -134,7 +135,7 @@ def is_in_loop_of_one_thread(loop: tir.ForOp) -> bool:
 
 def test_loops_of_random_programs() -> None:
     checked = 0
-    for seed in range(COUNT // 4):
+    for seed in range(FIRST, FIRST + COUNT // 4):
         program = random_module(seed, isolated=True)
         if program.foreign or program.threads:
             continue

@@ -16,6 +16,7 @@ from xdsl_tvm.passes.tir.transform_mma_buffer_layout import TransformMmaBufferLa
 from xdsl_tvm.registry import new_context
 
 COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 SCOPES = ("m16n8k8.matrixA", "m16n8k8.matrixB", "m16n8k8.matrixC")
 PRODUCT = """
 tir.func @product(%a: !tir.handle, %b: !tir.handle, %o: !tir.handle) {
@@ -201,7 +202,7 @@ def random_tiles(seed: int) -> str:
 
 
 def test_lanes_find_their_elements() -> None:
-    for seed in range(COUNT):
+    for seed in range(FIRST, FIRST + COUNT):
         module = parse(random_tiles(seed))
         check_semantics(module, (TransformMmaBufferLayout(),), seed=seed, runs=1)
         in_registers(module)

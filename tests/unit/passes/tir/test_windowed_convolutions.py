@@ -21,6 +21,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.load import load_module
 
 _COUNT = int(os.environ.get("XDSL_TVM_FUZZ", "4"))
+_FIRST = int(os.environ.get("XDSL_TVM_FUZZ_FROM", "0"))
 _SCHEDULE = (
     "tir-inline-blocks,tir-default-cpu-schedule{vector_bytes=16 parallel_grain=64}"
 )
@@ -91,7 +92,7 @@ def _lowered(text: str) -> ModuleOp:
     return module
 
 
-@pytest.mark.parametrize("seed", range(_COUNT))
+@pytest.mark.parametrize("seed", range(_FIRST, _FIRST + _COUNT))
 def test_scheduled_convolutions_compute_the_same(seed: int) -> None:
     text, _ = _convolution(Random(seed))
     check_semantics(_lowered(text), passes_of(_SCHEDULE), tolerance=1e-4)
@@ -101,7 +102,7 @@ def _loops(module: ModuleOp) -> list[tir.ForOp]:
     return [op for op in module.walk() if isinstance(op, tir.ForOp)]
 
 
-@pytest.mark.parametrize("seed", range(_COUNT))
+@pytest.mark.parametrize("seed", range(_FIRST, _FIRST + _COUNT))
 def test_they_are_not_copied(seed: int) -> None:
     """All that is allocated are tiles of results, and nothing asks for padding."""
     text, facts = _convolution(Random(seed))
@@ -140,7 +141,7 @@ def _pooling(random: Random) -> str:
     """
 
 
-@pytest.mark.parametrize("seed", range(_COUNT // 2))
+@pytest.mark.parametrize("seed", range(_FIRST, _FIRST + _COUNT // 2))
 def test_poolings_in_blocks(seed: int) -> None:
     """They compute the same, and neither join blocks nor copy the image."""
     module = _lowered(_pooling(Random(seed)))
@@ -530,7 +531,7 @@ def test_rows_of_depthwise_convolutions_stay_in_registers() -> None:
     assert len(re.findall(r"vmovups\t.*\), %zmm", text)) <= 4 * 9 + 2 * 9
 
 
-@pytest.mark.parametrize("seed", range(_COUNT // 2))
+@pytest.mark.parametrize("seed", range(_FIRST, _FIRST + _COUNT // 2))
 def test_the_weight_of_a_small_image_is_read_once(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
