@@ -8,18 +8,7 @@ memory by LDS may load the same words, which takes one cycle. So the share of th
 an upper bound and no forecast. Where one warpgroup of a block copies what others
 multiply, its warps are left out, and what it copies is counted by what is multiplied.
 
-The rates are taken from data sheets and published measurements; no device was measured
-for them. They are in one table, `GPUS`:
-
-- registers, warps, blocks and shared memory of a multiprocessor: CUDA C++ Programming
-  Guide, table "Technical Specifications per Compute Capability";
-- f32, f64 and f16 operations, special functions and 32 bytes a cycle and quarter of
-  shared memory: the same guide, table "Throughput of Native Arithmetic Instructions";
-- operations of the tensor units: white papers of the A100, AD102 and H100; that
-  `mma.sync` reaches 62 % of the rate of `wgmma` on sm_90: published microbenchmarks of
-  Hopper;
-- 64 bytes a cycle between a multiprocessor and the second-level cache, and 40 KiB in
-  flight to hide the latency of memory: published microbenchmarks of the A100.
+The rates are those of `analysis/gpu_rates.py`.
 """
 
 from __future__ import annotations
@@ -28,90 +17,20 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl_tvm.analysis.gpu_rates import (
+    CACHE_BYTES,
+    QUARTERS,
+    SHARED_BYTES,
+    WARP,
+    GPURates,
+    Occupancy,
+    occupancy,
+    rates_of,
+)
 from xdsl_tvm.runtime.sass import Instruction, KernelCode, Loop
 
-WARP = 32
-_QUARTERS = 4
 _GROUP_WARPS = 4
-_REGISTERS = 65536
-_REGISTER_UNIT = 256
-"""The registers of a warp are a multiple of this."""
-_RESERVED_SHARED = 1024
-"""Bytes of shared memory that the system takes of each block."""
-_SHARED_UNIT = 128
-_L2_BYTES = 64
-_SHARED_BYTES = 128
 _CACHE = "second-level cache"
-ENOUGH_IN_FLIGHT = 40 << 10
-"""Bytes that a multiprocessor should have in flight to hide the latency of memory."""
-
-
-@dataclass(frozen=True)
-class GPURates:
-    """One multiprocessor: what it holds, and operations a cycle."""
-
-    warps: int
-    blocks: int
-    shared_bytes: int
-    tensor: int
-    """Multiply-adds of f16 of the tensor units."""
-    sync_share: float
-    """What `mma.sync` reaches of that."""
-    f32: int
-    """Multiply-adds of f32."""
-    f64: int
-    half2: int
-    """Multiply-adds of pairs of f16."""
-    special: int = 16
-    """Special functions, such as reciprocals."""
-
-
-GPUS: dict[str, GPURates] = {
-    "sm_80": GPURates(64, 32, 164 << 10, 1024, 1.0, 64, 32, 128),
-    "sm_86": GPURates(48, 16, 100 << 10, 512, 1.0, 128, 2, 64),
-    "sm_89": GPURates(48, 24, 100 << 10, 512, 1.0, 128, 2, 64),
-    "sm_90": GPURates(64, 32, 228 << 10, 2048, 0.62, 128, 64, 128),
-}
-"""The rates by architecture."""
-
-
-def rates_of(arch: str) -> GPURates:
-    """The rates of `sm_90`, and of `sm_90a`. Raises ValueError for one not known."""
-    found = GPUS.get(arch.rstrip("af"))
-    if found is None:
-        raise ValueError(
-            f"no rates are known of {arch}; known are {', '.join(GPUS)} "
-            "(runtime/kernel_estimate.py)"
-        )
-    return found
-
-
-@dataclass(frozen=True)
-class Occupancy:
-    """What a multiprocessor holds at a time."""
-
-    blocks: int
-    warps: int
-    limit: str
-    """What allows no more blocks: warps, blocks, registers or shared memory."""
-
-
-def occupancy(
-    gpu: GPURates, registers: int, shared_bytes: int, threads: int
-) -> Occupancy:
-    """How many blocks a multiprocessor holds; 0 if one is too large."""
-    warps = -(-threads // WARP)
-    per_warp = -(-registers * WARP // _REGISTER_UNIT) * _REGISTER_UNIT
-    shared = -(-(shared_bytes + _RESERVED_SHARED) // _SHARED_UNIT) * _SHARED_UNIT
-    limits = {
-        "warps": gpu.warps // warps,
-        "blocks": gpu.blocks,
-        "registers": _REGISTERS // (max(per_warp, 1) * warps),
-        "shared memory": gpu.shared_bytes // shared,
-    }
-    limit = min(limits, key=lambda each: limits[each])
-    return Occupancy(limits[limit], limits[limit] * warps, limit)
-
 
 _MATRIX = re.compile(r"(?P<kind>[HIDQ]G?MMA)\.(?P<shape>\d+(?:x\d+x\d+)?)(?P<rest>.*)")
 _SHAPES = {
@@ -231,7 +150,7 @@ def _copied_operands(body: Sequence[Instruction], warps: int) -> float:
         if match is not None and each.name == "HGMMA":
             m, n, k = map(int, match["shape"].split("x"))
             total += (warps / _GROUP_WARPS * m + n) * k * 2
-    return total / _L2_BYTES
+    return total / CACHE_BYTES
 
 
 def _matrix_loop(code: KernelCode) -> Loop | None:
@@ -248,12 +167,12 @@ def _cycles(
     cycles: dict[str, float] = dict.fromkeys((*units, _CACHE), 0.0)
     work: dict[str, float] = dict.fromkeys(("tensor", "f32", "f64", "f16"), 0.0)
     for each in body:
-        cycles["issue"] += warps / _QUARTERS
+        cycles["issue"] += warps / QUARTERS
         name, lanes = each.name, WARP * warps
         matrix = matrix_operations(each.opcode)
         if matrix is not None:
             count, by_group = matrix
-            groups = warps / _QUARTERS if by_group else warps
+            groups = warps / QUARTERS if by_group else warps
             least = count / gpu.tensor * groups
             work["tensor"] += least
             cycles["shared"] += _shared_operands(each.opcode) * groups
@@ -269,7 +188,7 @@ def _cycles(
         elif name == "MUFU":
             cycles["special"] += lanes / gpu.special
         if name in _ACCESSES:
-            cycles[_CACHE] += bytes_of(each) * lanes / _L2_BYTES
+            cycles[_CACHE] += bytes_of(each) * lanes / CACHE_BYTES
     return cycles, work
 
 
@@ -287,7 +206,7 @@ def _shared_operands(opcode: str) -> float:
     if match is None or "x" not in match["shape"]:
         return 0.0
     m, n, k = map(int, match["shape"].split("x"))
-    return (m + n) * k * 2 / _SHARED_BYTES
+    return (m + n) * k * 2 / SHARED_BYTES
 
 
 def _shared_cycles(instruction: Instruction) -> int:

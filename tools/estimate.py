@@ -14,16 +14,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from xdsl_tvm.analysis.gpu_rates import ENOUGH_IN_FLIGHT, rates_of
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.passes.infra.error_lines import UserError
 from xdsl_tvm.passes.infra.module_text import reading
 from xdsl_tvm.registry import new_context
-from xdsl_tvm.runtime.kernel_estimate import (
-    ENOUGH_IN_FLIGHT,
-    KernelEstimate,
-    estimate,
-    rates_of,
-)
+from xdsl_tvm.runtime.kernel_estimate import KernelEstimate, estimate
 from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.sass import KernelCode, machine_code, mix
 from xdsl_tvm.tools._compiling import input_module

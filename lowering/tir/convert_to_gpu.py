@@ -75,23 +75,35 @@ class ConvertToGPU(CompilerPass):
         memref.alloca; "global", outside of a launch → gpu.alloc and gpu.dealloc.
         Constants that a kernel reads → memref.global of the GPU module, in space 1.
         tvm_storage_sync → gpu.barrier, or nvvm.bar.warp.sync for "warp".
-        ptx_cp_async → nvvm.cp.async.shared.global, and with a predicate the intrinsic
-        that fills with zeros; ptx_commit_group and ptx_wait_group →
-        nvvm.cp.async.commit.group and wait.group; ptx_ldmatrix and ptx_mma →
-        llvm.nvvm.ldmatrix and llvm.nvvm.mma on registers loaded from and stored to
-        local memory; mma_fill → stores of zero. tir.access_ptr and the operands of
+        ptx_cp_async → nvvm.cp.async.shared.global, and with a predicate a size of all
+        bytes or none, so that zeros are filled in; ptx_commit_group and ptx_wait_group →
+        nvvm.cp.async.commit.group and wait.group; ptx_ldmatrix, ptx_mma and ptx_mma_sp →
+        nvvm.ldmatrix, nvvm.mma.sync and nvvm.mma.sp.sync on registers loaded from and
+        stored to local memory; ptx_ldmatrix of transposed bytes → loads of bytes, and of
+        another dtype, which transposes pairs, nvvm.ldmatrix; tvm_load_matrix_sync,
+        tvm_store_matrix_sync, tvm_mma_sync and tvm_bmma_sync → nvvm.wmma.load, store and
+        mma; mma_fill, mma_store and tvm_fill_fragment → stores; ptx_ldg32 → an invariant
+        load under a branch; atomic_add → tvm_llvm.atomicrmw. create_barriers → memory of
+        the block; ptx_init_barrier_thread_count, ptx_arrive_barrier,
+        ptx_arrive_barrier_expect_tx, ptx_cp_async_barrier → nvvm.mbarrier.init, arrive,
+        arrive.expect_tx and nvvm.cp.async.mbarrier.arrive; ptx_wait_barrier → a loop of
+        nvvm.mbarrier.try_wait; ptx_cp_async_bulk →
+        nvvm.cp.async.bulk.shared.cluster.global. tir.access_ptr and the operands of
         these builtins → tvm_llvm.element_address.
         ptx_cp_async_bulk_tensor → nvvm.cp.async.bulk.tensor.shared.cluster.global;
         ptx_wgmma_mma_async → nvvm.wgmma.mma_async on sums that are loaded and stored as a
-        whole; ptx_wgmma_wait_group → nvvm.wgmma.wait.group.sync.aligned, after which
+        whole; ptx_wgmma_fence, ptx_wgmma_commit_group, ptx_fence_proxy_async →
+        nvvm.wgmma.fence.aligned, nvvm.wgmma.commit.group.sync.aligned, nvvm.fence.proxy;
+        ptx_wgmma_wait_group → nvvm.wgmma.wait.group.sync.aligned, after which
         sums pass a tvm_llvm.register_fence. A parameter that is a tensor map → a pointer
         with `llvm.byval`, aligned to 64, and `nvvm.grid_constant`; shared memory of such
         kernels is aligned to 1024. In host code, tensormap_encode_tiled →
         tvm_llvm.tensor_map.
         tvm_warp_shuffle, _up, _down → nvvm.shfl.sync idx, up, down: one for 32 bits and
-        f16, two for 64 bits; tvm_warp_activemask → llvm.nvvm.activemask; ptx_redux_sync →
-        nvvm.redux.sync. The scopes of reducers, and of volatile memory of the block,
-        which barriers order, go. Expressions and loops as in tir-convert-to-memref.
+        f16, two for 64 bits; ptx_redux_sync → nvvm.redux.sync; tvm_warp_activemask → a
+        call of the intrinsic llvm.nvvm.activemask, as upstream has no operation for it.
+        The scopes of reducers, and of volatile memory of the block, which barriers
+        order, go. Expressions and loops as in tir-convert-to-memref.
     Leaves alone: functions that launch nothing; foreign operations
     Errors: those of the passes that run first, and of tir-convert-to-memref; a function
         for a CPU with a launch; virtual threads; more than 1024 threads a block; memory

@@ -23,6 +23,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     Device,
     has_matrix_units,
     has_warpgroups,
+    rates_for,
     threads_of,
 )
 from xdsl_tvm.passes.tir._gpu_schedule.elementwise import schedule_map
@@ -77,13 +78,11 @@ class GPUSchedule(CompilerPass):
         `row_in_registers` (8192): up to so many elements, what nests hand on of a row
         stays with the threads; of longer rows it is computed again
         `tile` (128): the most rows and columns of a tile of a product without tensor
-        cores; they are fewer, down to 32, where there would be less than 108 blocks, and
-        64 where extents are symbolic
+        cores
         `tile_terms` (16): terms of a tile of a product that are copied at a time
         `tensor_cores` (true): products of f16, of bf16 and of integers of 8 bits are
         done by tensor cores, where the target names a CUDA `arch` of `sm_80` or later
-        `tensor_core_tile` (128): the most rows and columns of a tile of such a product,
-        chosen likewise
+        `tensor_core_tile` (128): the most rows and columns of a tile of such a product
         `warpgroups` (true): products of f16 and of bf16 are done by warpgroups, where the
         target names the CUDA `arch` `sm_90a`
         `warpgroup_tile` (256): the most rows and columns of a tile of such a product, at
@@ -98,10 +97,11 @@ class GPUSchedule(CompilerPass):
         look at 10 of the 23 bits of the fraction of each operand, and leave the others
         out
         `splits`: over how many blocks the terms of each tile of a product are split, or
-        the next smaller divisor of its steps; the default is as many as fill 108
-        multiprocessors, where extents are constant, blocks have 16 steps at least, and
-        matrices of skinny products are of 4 MiB at least
-        `multiprocessors` (132): those of the GPU, where products are done by warpgroups
+        the next smaller divisor of its steps; the default is as many as fill all
+        multiprocessors, where extents are constant, blocks have 16 steps at least, that
+        takes less time, and matrices of skinny products are of 4 MiB at least
+        `multiprocessors`: those of the GPU; the default is that of the target's
+        architecture: 108 of `sm_80` and of targets without one, 132 of `sm_90`
     Rewrites: perfect nests of loops from 0 around one block, of which each iteration
         variable is one of the loop variables. Before
 
@@ -166,14 +166,17 @@ class GPUSchedule(CompilerPass):
         `ptx_wgmma_mma_async` and tensor copies instead: operands are loads of whole
         buffers, A `[…, rows, terms]`, B `[…, columns, terms]` or `[…, terms, columns]`,
         whose rows are a multiple of 16 bytes. Tiles are of 64 or 128 rows and 64, 128 or
-        256 columns, those that take the least time by a model of what a tile multiplies
-        and loads. Where more tiles than blocks run at a time are a multiple of these, and
-        the blocks a part of the tiles that share operands, or the other way round, each
-        block has several tiles, and copies for the next one while it stores results
+        256 columns. Where more tiles than blocks run at a time are a multiple of these,
+        and the blocks a part of the tiles that share operands, or the other way round,
+        each block has several tiles, and copies for the next one while it stores results
         (`warpgroup_product.py`).
         Products with few tiles have their terms split over several blocks, whose sums a
         second kernel adds in a fixed order, from memory of the function
         (`split_terms.py`).
+        *Tiles* of products are those of a table that take the least time by a model: what
+        a step multiplies, reads of shared memory, issues and copies, how many blocks a
+        multiprocessor holds, and how many it has in turn (`product_time.py`). With
+        symbolic extents they are 64 by 64, of warpgroups 128 by 128.
         Symbolic extents, and those that are no multiples, are guarded. Independence is
         proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
         the size of the module.
@@ -214,7 +217,7 @@ class GPUSchedule(CompilerPass):
     fuse_multiply_add: bool = True
     allow_tf32: bool = False
     splits: int | None = None
-    multiprocessors: int = 132
+    multiprocessors: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for name in ("stages", "splits", "multiprocessors"):
@@ -248,6 +251,7 @@ class GPUSchedule(CompilerPass):
 
     def _device(self, target: Target, threads: int) -> Device:
         with_units = self.tensor_cores and has_matrix_units(target)
+        rates = rates_for(target)
         return Device(
             threads,
             self.vector_bytes,
@@ -263,7 +267,8 @@ class GPUSchedule(CompilerPass):
             self.fuse_multiply_add,
             self.allow_tf32,
             self.splits,
-            self.multiprocessors,
+            self.multiprocessors or rates.multiprocessors,
+            rates,
         )
 
 

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import io
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 from support.ir import parse
 from support.ptx_road import assembled
 from support.warpgroup_kernels import RingProduct
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.tir.builtins_table import INTRINSICS
+from xdsl_tvm.lowering.pipelines import lower_to_nvvm
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.targets.ptx import PTXTarget
 
@@ -298,29 +303,107 @@ BY_PASSES = {"tvm_thread_allreduce": "tir-lower-thread-allreduce"}
 """Builtins that a pass of the road makes others of, and the pass."""
 
 
+OPERATIONS: dict[str, str] = {
+    "tvm_storage_sync": "nvvm.barrier0",
+    **{name: "nvvm.shfl.sync" for name in KERNELS if "shuffle" in name or "shfl" in name},
+    "tvm_warp_activemask": "llvm.nvvm.activemask",
+    "cuda.__activemask": "llvm.nvvm.activemask",
+    "ptx_redux_sync": "nvvm.redux.sync",
+    "atomic_add": "tvm_llvm.atomicrmw",
+    "tvm_load_matrix_sync": "nvvm.wmma.load",
+    "tvm_store_matrix_sync": "nvvm.wmma.store",
+    "tvm_fill_fragment": "llvm.store",
+    "tvm_mma_sync": "nvvm.wmma.mma",
+    "tvm_bmma_sync": "nvvm.wmma.mma",
+    "ptx_mma": "nvvm.mma.sync",
+    "ptx_mma_sp": "nvvm.mma.sp.sync",
+    "ptx_ldmatrix": "nvvm.ldmatrix",
+    "mma_fill": "llvm.store",
+    "mma_store": "llvm.store",
+    "ptx_cp_async": "nvvm.cp.async.shared.global",
+    "ptx_commit_group": "nvvm.cp.async.commit.group",
+    "ptx_wait_group": "nvvm.cp.async.wait.group",
+    "ptx_cp_async_barrier": "nvvm.cp.async.mbarrier.arrive",
+    "create_barriers": "nvvm.mbarrier.init",
+    "ptx_init_barrier_thread_count": "nvvm.mbarrier.init",
+    "ptx_arrive_barrier": "nvvm.mbarrier.arrive",
+    "ptx_wait_barrier": "nvvm.mbarrier.try_wait",
+    "ptx_arrive_barrier_expect_tx": "nvvm.mbarrier.arrive.expect_tx",
+    "ptx_cp_async_bulk": "nvvm.cp.async.bulk.shared.cluster.global",
+    "ptx_ldg32": "tvm_llvm.load",
+    "ptx_cp_async_bulk_tensor": "nvvm.cp.async.bulk.tensor.shared.cluster.global",
+    "ptx_fence_proxy_async": "nvvm.fence.proxy",
+    "ptx_wgmma_fence": "nvvm.wgmma.fence.aligned",
+    "ptx_wgmma_mma_async": "nvvm.wgmma.mma_async",
+    "ptx_wgmma_commit_group": "nvvm.wgmma.commit.group.sync.aligned",
+    "ptx_wgmma_wait_group": "nvvm.wgmma.wait.group.sync.aligned",
+}
+"""What each builtin becomes: an operation, or a called intrinsic that is in `CALLED`."""
+CALLED = {"llvm.nvvm.activemask": "upstream's nvvm has no operation of it"}
+"""Intrinsics of NVPTX that kernels call by name, and why."""
+
+
+@cache
+def lowered(arch: str) -> ModuleOp:
+    """The kernels of all builtins in the dialects that LLVM IR is written from."""
+    if arch == "sm_90a":
+        module = RingProduct().module()
+    else:
+        bodies = dict.fromkeys(body for body, _ in KERNELS.values())
+        texts = (KERNEL.format(name=f"f{n}", body=body) for n, body in enumerate(bodies))
+        module = parse("\n".join(texts))
+    lower_to_nvvm(new_context(), module, arch)
+    return module
+
+
+def made_operations(arch: str) -> dict[str, set[str]]:
+    """The operations and called intrinsics of each kernel."""
+    result: dict[str, set[str]] = {}
+    for op in lowered(arch).walk():
+        if not isinstance(op, llvm.FuncOp):
+            continue
+        made = result.setdefault(op.sym_name.data.removesuffix("_kernel"), set())
+        for each in op.walk():
+            is_call = isinstance(each, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
+            made.add(each.intrin.data if is_call else each.name)
+    return result
+
+
+def test_each_builtin_becomes_its_operation() -> None:
+    """No intrinsic of NVPTX is called by name where the dialect has an operation."""
+    of_all, of_hopper = made_operations("sm_90"), made_operations("sm_90a")
+    bodies = list(dict.fromkeys(body for body, _ in KERNELS.values()))
+    # The host encodes tensor maps.
+    assert {*OPERATIONS, "tensormap_encode_tiled"} == {*KERNELS, *HOPPER}
+    for name, operation in OPERATIONS.items():
+        if name in HOPPER:
+            assert any(operation in made for made in of_hopper.values()), name
+        else:
+            made = of_all[f"f{bodies.index(KERNELS[name][0])}"]
+            assert operation in made, (name, made)
+    made = set[str]().union(*of_all.values(), *of_hopper.values())
+    assert {each for each in made if each.startswith("llvm.nvvm.")} == {*CALLED}
+
+
 def test_each_builtin_has_a_kernel() -> None:
     known = {row.name for row in INTRINSICS.values() if row.section in SECTIONS}
     assert known == {*KERNELS, *HOPPER, *WITHOUT_PTX, *BY_PASSES}
 
 
 def test_builtins_of_hopper(tmp_path: Path) -> None:
-    ptx = assembled(RingProduct().module(), tmp_path, "sm_90a")
+    ptx = assembled(lowered("sm_90a"), tmp_path, "sm_90a")
     for name, instruction in HOPPER.items():
         assert instruction in ptx, name
 
 
 def test_kernels_of_all_builtins(tmp_path: Path) -> None:
-    texts: dict[str, str] = {}
-    for body, _ in KERNELS.values():
-        name = f"f{len(texts)}"
-        texts.setdefault(body, KERNEL.format(name=name, body=body))
-    ptx = assembled(parse("\n".join(texts.values())), tmp_path, "sm_90")
+    ptx = assembled(lowered("sm_90"), tmp_path, "sm_90")
     codes = re.split(r"\.entry ", ptx)[1:]
     by_name = {code.split("(")[0].removesuffix("_kernel"): code for code in codes}
-    assert len(by_name) == len(texts)
+    bodies = list(dict.fromkeys(body for body, _ in KERNELS.values()))
+    assert len(by_name) == len(bodies)
     for name, (body, instruction) in KERNELS.items():
-        number = list(texts).index(body)
-        assert instruction in by_name[f"f{number}"], name
+        assert instruction in by_name[f"f{bodies.index(body)}"], name
 
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_PTX))

@@ -8,15 +8,23 @@ much otherwise.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from support import paths
 from support.gpu_schedules import MANY
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_tvm.analysis.gpu_rates import rates_of
 from xdsl_tvm.lowering.llvm_ir import llvm_ir
 from xdsl_tvm.lowering.pipelines import lower_to_driver_calls
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import (
+    GroupModel,
+    ProductSizes,
+    ThreadModel,
+    Tile,
+    TimeModel,
+)
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_estimate import estimate
@@ -184,7 +192,18 @@ def test_scheduled_product_of_tensor_cores(arch: str) -> None:
     assert len(loop.instructions) - 64 - 16 - 8 <= 51
     # Results are stored in pairs; a multiprocessor has registers for two blocks.
     assert found.count("STG.E.64") == found.count("STG") == 64
-    assert found.registers <= 255
+    # The model that has chosen the tile has counted what a step takes.
+    model = TimeModel(rates_of(arch), 1)
+    tile = TimeModel.TILES[0]
+    assert found.registers <= tile.registers
+    modelled = model.of(tile, ProductSizes(4096, 4096, 4096, 1, 32, 2, 4, 4))
+    judged = estimate(found, tile.threads, 4 * 256 * 64)
+    assert judged is not None
+    assert judged.occupancy.blocks == modelled.held == 2
+    names = {"products": "tensor", "shared": "shared", "cache": "second-level cache"}
+    for unit, name in names.items():
+        assert modelled.units[unit] == pytest.approx(judged.cycles[name] / 2, rel=1e-6)
+    assert modelled.units["issue"] == pytest.approx(judged.cycles["issue"] / 2, rel=0.1)
 
 
 def loads(loop: Loop) -> int:
@@ -391,25 +410,26 @@ def test_skinny_product(at: str) -> None:
 
 # ---- all that the schedule may choose ----
 
-TILES = {
-    # Tensor cores.
-    ("float16", True, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
-    ("float16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
-    ("bfloat16", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
-    ("int8", True, "tensor_core_tile"): {128: 208, 64: 72, 32: 40},
-    ("int8", False, "tensor_core_tile"): {128: 208, 64: 72, 32: 48},
-    ("float32", True, "tensor_core_tile"): {128: 216, 64: 80, 32: 56},
-    ("float32", False, "tensor_core_tile"): {128: 216, 64: 80, 32: 48},
-    # Threads.
-    ("float32", True, "tile"): {128: 216, 64: 80, 32: 56},
-    ("float32", False, "tile"): {128: 144, 64: 80, 32: 40},
-    ("float16", False, "tile"): {128: 136, 64: 64, 32: 40},
-    ("int8", False, "tile"): {128: 136, 64: 64, 32: 40},
-    # Warpgroups.
-    ("float16", False, "warpgroup_tile"): {256: 168, 128: 96, 64: 64},
-    ("bfloat16", False, "warpgroup_tile"): {256: 168, 128: 96, 64: 64},
+TILES: dict[type[TimeModel], list[tuple[str, bool]]] = {
+    TimeModel: [
+        ("float16", True),
+        ("float16", False),
+        ("bfloat16", False),
+        ("int8", True),
+        ("int8", False),
+        ("float32", True),
+        ("float32", False),
+    ],
+    ThreadModel: [
+        ("float32", True),
+        ("float32", False),
+        ("float16", False),
+        ("int8", False),
+    ],
+    GroupModel: [("float16", False), ("bfloat16", False)],
 }
-"""Registers by dtype, whether B has its terms next to each other, option and tile."""
+"""Dtypes, and whether B has its terms next to each other, of products by warps, threads
+and warpgroups, whose tables of tiles have the registers."""
 VECTORS = {
     ("float16", True): {1: 40, 4: 112, 8: 128},
     ("float16", False): {1: 40, 4: 80, 8: 120},
@@ -433,15 +453,30 @@ FEATURES = {
 """Registers of attention of so many features."""
 
 
-def candidates() -> list[tuple[str, int, str, dict[str, Any] | None]]:
-    """A name, registers, program, and options of the schedule if it is applied here."""
-    found: list[Any] = []
-    for (dtype, turned, option), tiles in TILES.items():
-        more = {"allow_tf32": dtype == "float32", "tensor_cores": option != "tile"}
-        text = product_text(dtype, turned=turned)
-        for tile, most in tiles.items():
-            name = f"{option} {tile} {dtype} {turned}"
-            found.append((name, most, text, {option: tile, **more}))
+class Candidate(NamedTuple):
+    """A program, and the registers of its kernel."""
+
+    name: str
+    registers: int
+    text: str
+    options: dict[str, Any] | None
+    """Of the schedule, if it is applied here."""
+    model: type[TimeModel] = TimeModel
+    tile: Tile | None = None
+    """The only one to choose, if it has tiles."""
+
+
+def candidates() -> list[Candidate]:
+    found: list[Candidate] = []
+    for model, dtypes in TILES.items():
+        for dtype, turned in dtypes:
+            is_threads = model is ThreadModel
+            options = {"allow_tf32": dtype == "float32", "tensor_cores": not is_threads}
+            text = product_text(dtype, turned=turned)
+            for tile in model.TILES:
+                name = f"{model.__name__} {tile.rows} {tile.columns} {dtype} {turned}"
+                most = tile.registers
+                found.append(Candidate(name, most, text, options, model, tile))
     for (dtype, turned), counts in VECTORS.items():
         for count, most in counts.items():
             text = product_text(dtype, turned=turned).replace(
@@ -449,47 +484,51 @@ def candidates() -> list[tuple[str, int, str, dict[str, Any] | None]]:
             )
             text = text.replace("A: T.Buffer((4096,", f"A: T.Buffer(({count},")
             text = text.replace("T.grid(4096,", f"T.grid({count},")
-            found.append((f"{count} vectors {dtype} {turned}", most, text, {}))
+            found.append(Candidate(f"{count} vectors {dtype} {turned}", most, text, {}))
     for value, columns in OTHERS.items():
         for size, most in columns.items():
             for dtype in ("float32", "float16"):
                 text = MODEL.format(value=value, dtype=dtype)
                 text = text.replace("512, 1024", f"16384, {size}")
                 text = text.replace("(1024,)", f"({size},)")
-                found.append((f"{value} {size} {dtype}", most, text, None))
+                found.append(Candidate(f"{value} {size} {dtype}", most, text, None))
     for dtype, features in FEATURES.items():
         for count, most in features.items():
             text = ATTENTION.format(d=count, dtype=dtype, mask="")
-            found.append((f"attention {count} {dtype}", most, text, None))
+            found.append(Candidate(f"attention {count} {dtype}", most, text, None))
     return found
 
 
 CANDIDATES = candidates()
-CHOSEN = CANDIDATES if MANY else CANDIDATES[1:2]
+CHOSEN = CANDIDATES if MANY else CANDIDATES[3:4]
 
 
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90"] if MANY else ["sm_80"])
-@pytest.mark.parametrize("candidate", CHOSEN, ids=lambda each: each[0])
-def test_candidates(candidate: Any, arch: str) -> None:
+@pytest.mark.parametrize("candidate", CHOSEN, ids=lambda each: each.name)
+def test_candidates(
+    candidate: Candidate, arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No candidate spills or has a stack; the registers of each are known.
 
     What its blocks have of a multiprocessor follows from them.
     """
-    name, most, text, options = candidate
-    if "warpgroup" in name:
+    if candidate.model is GroupModel:
         if arch == "sm_80":
             pytest.skip("warpgroups are of sm_90a")
         arch = "sm_90a"
-    module, context = parse(text), new_context()
-    if options is not None:
-        GPUSchedule(f"cuda -arch={arch}", **options).apply(context, module)
+    if candidate.tile is not None:
+        monkeypatch.setattr(candidate.model, "TILES", (candidate.tile,))
+    module, context = parse(candidate.text), new_context()
+    if candidate.options is not None:
+        GPUSchedule(f"cuda -arch={arch}", **candidate.options).apply(context, module)
     kernels = lower_to_driver_calls(context, module, arch)
-    for found in machine_code(
-        ptx(llvm_ir(context, kernels, "nvptx", arch), arch), arch
-    ).values():
+    text = ptx(llvm_ir(context, kernels, "nvptx", arch), arch)
+    for found in machine_code(text, arch).values():
         assert (found.spill_bytes, found.stack_bytes) == (0, 0)
         assert found.count("LDL") == found.count("STL") == 0
-        assert found.registers <= most
+        assert found.registers <= candidate.registers
+        if candidate.tile is not None:
+            assert block_sizes(text)[found.name] == candidate.tile.threads
 
 
 def test_estimate(capsys: pytest.CaptureFixture[str]) -> None:

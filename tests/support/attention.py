@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,33 @@ from xdsl_tvm.runtime.load import load_module
 Array = NDArray[Any]
 
 
-def attention_module(arrays: list[Array], attributes: str = "") -> ModuleOp:
-    """Attention on tensors of the types of some arrays; a fourth one is a bias."""
-    dtype = {"float32": "f32", "float16": "f16"}[str(arrays[0].dtype)]
-    types = [f"tensor<{'x'.join(map(str, a.shape))}x{dtype}>" for a in arrays]
-    result = [*arrays[0].shape[:3], arrays[2].shape[3]]
-    type_ = f"tensor<{'x'.join(map(str, result))}x{dtype}>"
+def attention_module(
+    arrays: list[Array], attributes: str = "", *, symbolic: bool = False
+) -> ModuleOp:
+    """Attention on tensors of the types of some arrays; a fourth one is a bias.
+
+    With `symbolic`, the numbers of queries and keys are symbols.
+    """
+    dtypes = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8"}
+    dtype = dtypes[str(arrays[0].dtype)]
+
+    def type_of(shape: Sequence[int], symbol: str) -> str:
+        batch, length, *others = shape
+        end = "x".join(map(str, others)) + f"x{dtype}"
+        if not symbolic:
+            return f"tensor<{batch}x{length}x{end}>"
+        dims = ", ".join(map(str, (batch, symbol, *others)))
+        return f"tensor<{batch}x?x{end}, #relax.dims<[{dims}]>>"
+
+    types = [type_of(a.shape, s) for a, s in zip(arrays, "nmm_", strict=False)]
+    type_ = type_of([*arrays[0].shape[:3], arrays[2].shape[3]], "n")
     names = ["%q", "%k", "%v", "%b"][: len(arrays)]
     parameters = ", ".join(f"{n}: {t}" for n, t in zip(names, types, strict=True))
     kind = "attention_bias" if len(arrays) == 4 else "attention"
+    symbols = "<n, m>" if symbolic else ""
     return load_module(f"""
-      relax.func @main({parameters}) -> {type_} attributes {{global_symbol = "main"}} {{
+      relax.func @main{symbols}({parameters}) -> {type_}
+          attributes {{global_symbol = "main"}} {{
         %y = relax.nn.{kind} {", ".join(names)} {attributes} :
           ({", ".join(types)}) -> {type_}
         relax.return %y : {type_}

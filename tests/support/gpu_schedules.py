@@ -20,9 +20,10 @@ MANY = "XDSL_TVM_FUZZ" in os.environ
 
 def kernel_passes(schedule: GPUSchedule) -> tuple[Sequential, Sequence[ModulePass]]:
     """The passes up to the last barrier as one, as kernels race before; the others."""
-    passes = DefaultPipeline(target="cuda", debug=MANY).passes()
+    target = schedule.target or "cuda"
+    passes = DefaultPipeline(target=target, debug=MANY).passes()
     count = 1 + max(n for n, one in enumerate(passes) if isinstance(one, ThreadSync))
-    first = [schedule, DefaultGPUSchedule("cuda"), *passes[:count]]
+    first = [schedule, DefaultGPUSchedule(target), *passes[:count]]
     return Sequential(first), passes[count:]
 
 

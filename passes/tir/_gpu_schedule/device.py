@@ -12,6 +12,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
+from xdsl_tvm.analysis.gpu_rates import GPUS as GPU_RATES
+from xdsl_tvm.analysis.gpu_rates import GPURates
 from xdsl_tvm.analysis.tir.function_target import cuda_capability
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
@@ -65,6 +67,14 @@ def has_matrix_units(target: Target) -> bool:
     return cuda_capability(target) >= _UNITS_SINCE
 
 
+def rates_for(target: Target) -> GPURates:
+    """The rates of a target's architecture: of the newest known that is not newer, and of
+    `sm_80` where the target names none, or an older one."""
+    known = {int(arch.removeprefix("sm_")): rates for arch, rates in GPU_RATES.items()}
+    capability = cuda_capability(target)
+    return known[max((each for each in known if each <= capability), default=min(known))]
+
+
 @dataclass(frozen=True)
 class Device:
     """A GPU, and the sizes of what its threads do."""
@@ -97,8 +107,10 @@ class Device:
     """Whether matrix units multiply f32 with 10 bits of the fraction."""
     splits: int | None = None
     """Over how many blocks terms of products are split; None for as fill the device."""
-    multiprocessors: int = 132
-    """How many there are where products are done by warpgroups; an H100 has 132."""
+    multiprocessors: int = 108
+    """How many there are; an A100 has 108."""
+    rates: GPURates = GPU_RATES["sm_80"]
+    """What a multiprocessor does in a cycle."""
 
     def lanes(self, nests: Sequence[Nest], axis: Axis) -> int:
         """How many neighbours along an axis a thread accesses at once.

@@ -25,6 +25,7 @@ from xdsl_tvm.analysis.arith.expr import Call, Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import Tile, TimeModel, clipped
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
     COLUMNS,
@@ -40,8 +41,6 @@ from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
 
 _PAIR = 16
 """Columns of B that one `ptx_ldmatrix` loads, for two products."""
-_LEAST_TILE: Final = 32
-"""Smaller tiles are read too often."""
 _PERMUTED: Final = 32
 """A tile of 16 bits is permuted if its rows are a multiple of so many elements."""
 _TERMS_BYTES: Final = 64
@@ -98,24 +97,20 @@ class UnitsKernel(ProductKernel):
         """Warps."""
         return self.warp_rows * self.warp_columns
 
-    @property
-    def tile_rows(self) -> int:
-        return self._tile(self.rows, ROWS)
-
-    @property
-    def tile_columns(self) -> int:
-        return self._tile(self.columns, _PAIR)
-
-    def _tile(self, extent: Expr, least: int) -> int:
-        """As many as fill the device, or the least power of two that holds the extent."""
-        size, tile = smart.literal(extent), max(self._most, least)
-        while size is not None and tile > least and tile // 2 >= size:
-            tile //= 2
-        return tile
-
     @cached_property
-    def _most(self) -> int:
-        return self.tile_within(self.device.units_tile, _LEAST_TILE)
+    def model(self) -> TimeModel:
+        return TimeModel(self.device.rates, self.device.multiprocessors)
+
+    def candidates(self) -> Sequence[Tile]:
+        """As many rows and columns as the least powers of two hold that are not fewer
+        than those of a product, of columns two."""
+        most = max(self.device.units_tile, ROWS, _PAIR)
+        if self.sizes is None:
+            tiles: Sequence[Tile] = [self.model.symbolic_tile(most)]
+        else:
+            tiles = self.model.tiles_within(most)
+        rows, columns = (smart.literal(each) for each in (self.rows, self.columns))
+        return [clipped(each, rows, columns, (ROWS, _PAIR)) for each in tiles]
 
     @cached_property
     def format(self) -> ProductFormat:

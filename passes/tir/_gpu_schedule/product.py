@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
@@ -25,11 +24,16 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
-    ENOUGH_BLOCKS,
     Device,
     ceildiv,
     in_range,
     kernel,
+)
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import (
+    ProductSizes,
+    ProductTime,
+    Tile,
+    TimeModel,
 )
 from xdsl_tvm.passes.tir._gpu_schedule.results import (
     each_lane,
@@ -39,8 +43,8 @@ from xdsl_tvm.passes.tir._gpu_schedule.results import (
 from xdsl_tvm.passes.tir._gpu_schedule.split_terms import (
     PartialSums,
     block_name,
-    number_of_splits,
     partial_sums,
+    splits_within,
 )
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
@@ -64,8 +68,6 @@ _LEAST_TERMS = 4
 _BYTE = 8
 _LEAST_STEPS = 16
 """So many tiles of terms a block has at least where terms are split over several."""
-_SYMBOLIC_TILE = 64
-"""The most rows and columns of a tile where extents are not known."""
 _ASYNC_BYTES = (4, 8, 16)
 """What an asynchronous copy copies at once."""
 
@@ -150,14 +152,14 @@ class ProductKernel(ABC):
         """Rows of threads, `threadIdx.y`."""
 
     @property
-    @abstractmethod
     def tile_rows(self) -> int:
         """Rows of a tile of the result."""
+        return self.tile.rows
 
     @property
-    @abstractmethod
     def tile_columns(self) -> int:
         """Columns of a tile of the result."""
+        return self.tile.columns
 
     @property
     @abstractmethod
@@ -188,23 +190,59 @@ class ProductKernel(ABC):
     def terms(self) -> Expr:
         return self._size(self.found.terms)
 
-    def tile_within(self, most: int, least: int) -> int:
-        """A power of two of rows and columns, with which all multiprocessors have work.
+    @cached_property
+    def sizes(self) -> ProductSizes | None:
+        """What the time of a tile depends on; None where an extent is not known."""
+        batch = product_of([self.number(1), *(each.extent for each in self.found.batch)])
+        extents = (self.rows, self.columns, self.terms, batch)
+        known = [smart.literal(each) for each in extents]
+        rows, columns, terms, batches = (int(each or 0) for each in known)
+        if None in known:
+            return None
+        operands = [self._operand(is_a=is_a, lines=0) for is_a in (True, False)]
+        is_ahead = terms > self.depth and all(each.is_copied for each in operands)
+        return ProductSizes(
+            rows,
+            columns,
+            terms,
+            batches,
+            self.depth,
+            tir.bytes_of_lane(operands[0].value.type),
+            tir.bytes_of_lane(self.found.reduction.dtype),
+            self.device.stages if is_ahead else 1,
+        )
 
-        It is `most` where there are enough blocks then, and not below `least`.
-        """
-        batch = [axis.extent for axis in self.found.batch]
-        sizes = [smart.literal(each) for each in (self.rows, self.columns, *batch)]
-        known = [int(size) for size in sizes if size is not None]
-        tile = most
-        if len(known) < len(sizes):
-            return max(min(tile, _SYMBOLIC_TILE), least)
-        rows, columns, *others = known
-        while tile // 2 >= least:
-            if -(-rows // tile) * -(-columns // tile) * prod(others) >= ENOUGH_BLOCKS:
-                break
-            tile //= 2
-        return tile
+    @abstractmethod
+    def candidates(self) -> Sequence[Tile]:
+        """The tiles to choose from, without rows and columns that there are not; the one
+        that is for extents that are not known, where some are not."""
+
+    @property
+    @abstractmethod
+    def model(self) -> TimeModel:
+        """By which the tile is chosen."""
+
+    @cached_property
+    def choice(self) -> ProductTime | None:
+        """The tile and the splits that take the least time; None if that is not known."""
+        sizes = self.sizes
+        if sizes is None:
+            return None
+        steps = -(-sizes.terms // self.depth)
+        found: list[tuple[Tile, int]] = []
+        for tile in self.candidates():
+            blocks = self.model.of(tile, sizes).blocks
+            splits = splits_within(self.device, blocks, steps, _LEAST_STEPS)
+            found.append((tile, splits))
+            if self.device.splits is None:
+                found.append((tile, 1))
+        return self.model.best(sizes, found)
+
+    @property
+    def tile(self) -> Tile:
+        """Rows and columns of a block."""
+        choice = self.choice
+        return self.candidates()[0] if choice is None else choice.tile
 
     def number(self, value: int) -> Expr:
         return smart.const(value, self.index)
@@ -247,11 +285,7 @@ class ProductKernel(ABC):
     @cached_property
     def splits(self) -> int:
         """Over how many blocks the terms of a tile are split."""
-        batch = [axis.extent for axis in self.found.batch]
-        rows = ceildiv(self.rows, self.tile_rows)
-        blocks = product_of([*batch, rows, ceildiv(self.columns, self.tile_columns)])
-        steps = ceildiv(self.terms, self.depth)
-        return number_of_splits(self.device, blocks, steps, _LEAST_STEPS)
+        return 1 if self.choice is None else self.choice.splits
 
     @property
     def steps(self) -> Expr:
@@ -311,16 +345,18 @@ class ProductKernel(ABC):
     @cached_property
     def operands(self) -> tuple[Operand, Operand]:
         """A and B, whose tiles are as they are in memory."""
-        return self._operand(is_a=True), self._operand(is_a=False)
+        return (
+            self._operand(is_a=True, lines=self.tile_rows),
+            self._operand(is_a=False, lines=self.tile_columns),
+        )
 
-    def _operand(self, *, is_a: bool) -> Operand:
+    def _operand(self, *, is_a: bool, lines: int) -> Operand:
         found = self.found
         value = loaded_value(found.a if is_a else found.b)
         behind = ops_behind(self.nest, value)
         ours = [access for access in self.nest.accesses if access.op in behind]
         axes = found.rows if is_a else found.columns
         along = _is_longer(_run(found.terms, ours), _run(axes, ours), self.depth)
-        lines = self.tile_rows if is_a else self.tile_columns
         inner = [axis for axis in (found.terms if along else axes) if axis.size != 1]
         loaded = [access for access in ours if access.op is value.owner]
         lanes = self._lanes(loaded[0], inner[-1]) if loaded and inner else 1

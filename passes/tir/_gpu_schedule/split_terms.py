@@ -18,7 +18,6 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.allreduce import accumulated_type
 from xdsl_tvm.passes.tir._gpu_schedule.device import (
-    ENOUGH_BLOCKS,
     Device,
     ceildiv,
     in_range,
@@ -44,11 +43,15 @@ def number_of_splits(device: Device, blocks: Expr, steps: Expr, least: int) -> i
     count, size = smart.literal(blocks), smart.literal(steps)
     if count is None or size is None:
         return 1
+    return splits_within(device, int(count), int(size), least)
+
+
+def splits_within(device: Device, blocks: int, steps: int, least: int) -> int:
+    """The same for known numbers of blocks and steps."""
     most = device.splits
     if most is None:
-        most = min(ENOUGH_BLOCKS // max(int(count), 1), int(size) // least, _MOST_SPLITS)
-    divisors = (n for n in range(1, most + 1) if int(size) % n == 0)
-    return max(divisors, default=1)
+        most = min(device.multiprocessors // max(blocks, 1), steps // least, _MOST_SPLITS)
+    return max((n for n in range(1, most + 1) if steps % n == 0), default=1)
 
 
 @dataclass(frozen=True)

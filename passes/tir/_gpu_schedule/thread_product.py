@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -21,12 +21,11 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import ThreadModel, Tile
 from xdsl_tvm.passes.tir._gpu_schedule.results import multiply_add
 
 _WORD: Final = 4
 """Elements that a thread reads at once of shared memory."""
-_LEAST_TILE: Final = 32
-"""Smaller tiles are read too often."""
 _BANKS_BYTES: Final = 128
 """Bytes that shared memory accesses at once, each bank once."""
 
@@ -45,17 +44,26 @@ class ThreadProduct(ProductKernel):
     def height(self) -> int:
         return self.device.threads // self.width
 
-    @property
-    def tile_rows(self) -> int:
-        return max(self._tile, self.width)
-
     @cached_property
-    def _tile(self) -> int:
-        return self.tile_within(self.device.tile, _LEAST_TILE)
+    def model(self) -> ThreadModel:
+        return ThreadModel(self.device.rates, self.device.multiprocessors)
 
-    @property
-    def tile_columns(self) -> int:
-        return self.tile_rows
+    def candidates(self) -> Sequence[Tile]:
+        """No tile has fewer rows or columns than there are rows or columns of threads."""
+        least, most = self.width, self.device.tile
+        if self.sizes is None:
+            tiles: Sequence[Tile] = [self.model.symbolic_tile(most)]
+        else:
+            tiles = self.model.tiles_within(most)
+        return [
+            replace(
+                each,
+                rows=max(each.rows, least),
+                columns=max(each.columns, least),
+                threads=self.device.threads,
+            )
+            for each in tiles
+        ]
 
     @property
     def depth(self) -> int:

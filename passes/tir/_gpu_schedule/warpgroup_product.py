@@ -14,9 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
 from math import prod
 from typing import Final
 
@@ -28,6 +27,11 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP, ceildiv, kernel
 from xdsl_tvm.passes.tir._gpu_schedule.product import ProductKernel, loaded_value
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import (
+    GroupModel,
+    ProductSizes,
+    Tile,
+)
 from xdsl_tvm.passes.tir._gpu_schedule.split_terms import block_name
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis
 from xdsl_tvm.passes.tir._schedule.axes import product_of, split_index
@@ -49,18 +53,10 @@ _CHUNK_ELEMENTS: Final = 8
 """Rows of memory begin at multiples of so many elements, 16 bytes."""
 _SWIZZLE: Final = 128
 _STAGES: Final = 4
-_ROW_TILES: Final = (64, 128)
-_COLUMN_TILES: Final = (64, 128, 256)
 _SHARED_BYTES: Final = 227 << 10
 _REGISTERS: Final = 1 << 16
 _MORE_REGISTERS: Final = 48
 """What a thread has besides its sums."""
-_UNITS: Final = 2048
-"""Products of two numbers that the tensor cores of a multiprocessor do in a cycle."""
-_BYTES: Final = 64
-"""What a multiprocessor loads in a cycle."""
-_FIRST_STEPS: Final = 6
-"""How many steps take as long as beginning and ending a tile."""
 
 
 @dataclass(frozen=True)
@@ -197,41 +193,24 @@ class WarpgroupKernel(ProductKernel):
         """Warpgroups that multiply."""
         return self.tile_rows // GROUP_ROWS
 
-    @property
-    def tile_rows(self) -> int:
-        return self._tile[0]
+    @cached_property
+    def model(self) -> GroupModel:
+        return GroupModel(self.device.rates, self.device.multiprocessors)
 
-    @property
-    def tile_columns(self) -> int:
-        return self._tile[1]
+    def candidates(self) -> Sequence[Tile]:
+        most = max(self.device.warpgroup_tile, GROUP_ROWS)
+        if self.sizes is None:
+            return [self.model.symbolic_tile(most)]
+        return self.model.tiles_within(most)
 
     @cached_property
-    def _tile(self) -> tuple[int, int]:
-        """The tile with the least time, by what it multiplies and what it loads."""
-        most = self.device.warpgroup_tile
-        candidates = [
-            (rows, columns)
-            for rows, columns in product(_ROW_TILES, _COLUMN_TILES)
-            if rows <= max(most, _ROW_TILES[0]) and columns <= max(most, _COLUMN_TILES[0])
-        ]
-        return min(candidates, key=self._time)
-
-    def _time(self, tile: tuple[int, int]) -> float:
-        """Cycles, and the larger tile where they are as many."""
-        sizes = [
-            smart.literal(each)
-            for each in (self.rows, self.columns, *(a.extent for a in self.found.batch))
-        ]
-        rows, columns = tile
-        step = max(rows * columns * TERMS / _UNITS, (rows + columns) * TERMS * 2 / _BYTES)
-        if any(size is None for size in sizes):
-            return abs(rows - columns) + 1 / columns
-        height, width, *batch = (int(size or 0) for size in sizes)
-        blocks = -(-height // rows) * -(-width // columns) * prod(batch)
-        terms = smart.literal(self.terms)
-        steps = 1 << 6 if terms is None else -(-int(terms) // TERMS)
-        waves = -(-blocks // self.device.multiprocessors)
-        return waves * (steps + _FIRST_STEPS) * step - rows * columns / (1 << 20)
+    def sizes(self) -> ProductSizes | None:
+        """Tensor copies are ahead, as many as there are steps."""
+        found = super().sizes
+        if found is None:
+            return None
+        steps = -(-found.terms // TERMS)
+        return replace(found, stages=max(1, min(_STAGES, steps)))
 
     @property
     def depth(self) -> int:

@@ -212,7 +212,9 @@ def load_bytes(
         return smart.floormod(smart.floordiv(lane, number(size)), number(count))
 
     # Rows 2q and 2q + 1 of a matrix reach the lanes that hold terms 4q to 4q + 3.
-    terms = smart.add(smart.mul(part(16, 2), number(16)), smart.mul(part(2, 4), number(4)))
+    terms = smart.add(
+        smart.mul(part(16, 2), number(16)), smart.mul(part(2, 4), number(4))
+    )
     terms = smart.add(terms, smart.mul(part(8, 2), number(2)))
     row, column = placed(smart.add(term, smart.add(terms, part(1, 2))), line)
     dtype = tir.buffer_definition(tile).type.element_type

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from xdsl_tvm.analysis.gpu_rates import GPUS, occupancy, rates_of
 from xdsl_tvm.runtime import sass
-from xdsl_tvm.runtime.kernel_estimate import (
-    GPUS,
-    bytes_of,
-    estimate,
-    matrix_operations,
-    occupancy,
-    rates_of,
-)
+from xdsl_tvm.runtime.kernel_estimate import bytes_of, estimate, matrix_operations
 from xdsl_tvm.runtime.sass import (
     Instruction,
     KernelCode,
