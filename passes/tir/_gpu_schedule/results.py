@@ -58,7 +58,9 @@ def write_results(
             axes = zip(found.epilogue.axes, indices, strict=True)
             point: Point = {axis.variable: index for axis, index in axes}
             found.epilogue.write_body(code, point, {buffer: (own, (lane,))})
-            code.store(code.load(own, lane), buffer, *indices)
+            # A map that makes others of the results has stored these.
+            if buffer in found.epilogue.written:
+                code.store(code.load(own, lane), buffer, *indices)
 
 
 @contextmanager

@@ -3,8 +3,9 @@ pooling.
 
 A thread has neighbouring results, as many as it accesses at once, and all of their terms,
 which it reads from the cache again where windows overlap. What pads the image is not in
-memory: where a window is outside, there is the number that pads it, such as 0. A map on the results is done before
-they are stored.
+memory: where a window is outside, there is the number that pads it, such as 0. A map on
+the results is done before they are stored, or makes others of them, as narrower ones,
+that are stored instead.
 """
 
 from __future__ import annotations
@@ -37,7 +38,11 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
 from xdsl_tvm.passes.tir._gpu_schedule.results import each_lane, write_results
 from xdsl_tvm.passes.tir._loops.loop_nest import Access, Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import points, product_of, split_index
-from xdsl_tvm.passes.tir._schedule.contraction import Contraction, with_map
+from xdsl_tvm.passes.tir._schedule.contraction import (
+    Contraction,
+    with_last_map,
+    with_map,
+)
 from xdsl_tvm.passes.tir._schedule.padding import Padding, match_padding
 from xdsl_tvm.passes.tir._schedule.reduction import Reduction
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -83,7 +88,9 @@ def match_windows(group: Sequence[Nest]) -> Windows | None:
         return None
     if not others:
         return Windows(found, padding)
-    with_after = with_map(found, others[0]) if reduction.combiner is Add else None
+    if reduction.combiner is not Add:
+        return None
+    with_after = with_map(found, others[0]) or with_last_map(found, others[0])
     return None if with_after is None else Windows(with_after, padding)
 
 
