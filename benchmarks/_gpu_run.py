@@ -99,9 +99,29 @@ class Gpu(Protocol):
         """A program as a CUDA graph; it is captured on the stream that is used."""
         ...
 
+    def capability(self) -> tuple[int, int]:
+        """The major and minor number of its compute capability."""
+        ...
+
     def is_alive(self) -> bool:
         """Whether it still does what it is asked; free what is not used."""
         ...
+
+
+def check_gpu(manifest: Any, capability: tuple[int, int]) -> None:
+    """Check that a GPU runs the kernels of a manifest. Raises RuntimeError."""
+    least, newer = manifest["runs_on"]["compute_capability"], manifest["runs_on"]["newer"]
+    major, minor = map(int, least.split("."))
+    is_newer = capability > (major, minor) and (
+        newer == "all" or (newer == "family" and capability[0] == major)
+    )
+    if capability != (major, minor) and not is_newer:
+        here = ".".join(map(str, capability))
+        only = "" if newer == "all" else " only"
+        raise RuntimeError(
+            f"kernels for {manifest['arch']} run on compute capability {least}{only}, and "
+            f"this GPU has {here}; build for it with --arch"
+        )
 
 
 @dataclass
@@ -114,6 +134,7 @@ class Program:
 
     def __post_init__(self) -> None:
         manifest = json.loads((self.folder / "manifest.json").read_text("utf-8"))
+        check_gpu(manifest, self.gpu.capability())
         self._library = ctypes.CDLL(str((self.folder / "host.so").resolve()))
         for name, address in self.gpu.functions().items():
             self._set(f"driver_{name}", address)
@@ -477,6 +498,9 @@ class TorchGpu:
 
     def address(self, array: Any) -> int:
         return array.data_ptr()
+
+    def capability(self) -> tuple[int, int]:
+        return self.torch.cuda.get_device_capability()
 
     def peer(
         self, case: Case, arrays: Sequence[Any], *, tf32: bool = False

@@ -22,6 +22,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.lowering.llvm_text.nvptx_versions import sm_of
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.runtime_symbols import DRIVER_FUNCTIONS, reporting_name
 from xdsl_tvm.lowering.to_llvm.convert_gpu_launch_to_driver import (
@@ -66,11 +67,16 @@ from xdsl_tvm.runtime.signature import (
 
 
 def gpu_arch(capability: tuple[int, int]) -> str:
-    """The newest architecture PTX can be made for that a GPU can run.
+    """The architecture that has most of what a GPU can do, of those PTX is made for.
 
-    Raises RuntimeError for a GPU that is too old.
+    For compute capability 9.0 it is `sm_90a`, whose kernels use warpgroups. What NVIDIA's
+    PTX ISA says of such targets is that no other GPU runs their code, and PTX made for
+    the GPU of this process need not run on others. PTX 8.0, which they take, is known to
+    every driver that is not refused. Raises RuntimeError for a GPU that is too old.
     """
     number = capability[0] * 10 + capability[1]
+    if number == sm_of(_WITH_WARPGROUPS):
+        return _WITH_WARPGROUPS
     numbers = [
         int(a[3:]) for a in NVPTX_ARCHS if a[3:].isdigit() and int(a[3:]) <= number
     ]
@@ -79,17 +85,31 @@ def gpu_arch(capability: tuple[int, int]) -> str:
     return f"sm_{max(numbers)}"
 
 
+_WITH_WARPGROUPS = "sm_90a"
+
+
+def runs_on(arch: str) -> dict[str, str]:
+    """The GPUs that run PTX of an architecture, for manifests.
+
+    The least compute capability, and which newer ones: `all` for `sm_90`, `none` for
+    `sm_90a`, and `family`, those of the same major number, for `sm_100f`.
+    """
+    major, minor = divmod(sm_of(arch), 10)
+    newer = {"a": "none", "f": "family"}.get(arch[-1], "all")
+    return {"compute_capability": f"{major}.{minor}", "newer": newer}
+
+
 def check_arch(arch: str, capability: tuple[int, int]) -> None:
     """Check that a GPU can run code for an architecture. Raises ValueError.
 
     `sm_90` runs on that GPU and newer ones, `sm_90a` on no other one.
     """
-    found = re.fullmatch(r"sm_(\d+)([af]?)", arch)
-    if found is None:
+    if re.fullmatch(r"sm_\d+[af]?", arch) is None:
         return
-    number, here = int(found[1]), capability[0] * 10 + capability[1]
-    fits = number == here if found[2] == "a" else number <= here
-    if found[2] == "f":
+    number, here = sm_of(arch), capability[0] * 10 + capability[1]
+    newer = runs_on(arch)["newer"]
+    fits = number == here if newer == "none" else number <= here
+    if newer == "family":
         fits &= number // 10 == capability[0]
     if not fits:
         raise ValueError(
@@ -206,6 +226,7 @@ class GpuCode:
         host = llvm_jit.compile_object(self._lowered[0], level, linked=True)
         found = {
             "arch": self.arch,
+            "runs_on": runs_on(self.arch),
             "functions": [str(each) for each in public_functions(self._module)],
             **self.manifest,
         }

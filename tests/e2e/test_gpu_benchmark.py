@@ -52,6 +52,9 @@ class NumpyGpu:
     def functions(self) -> Mapping[str, int]:
         return self.driver.functions()
 
+    def capability(self) -> tuple[int, int]:
+        return self.driver.compute_capability()
+
     def load(self, ptx: str) -> int:
         return self.driver.load(ptx)
 
@@ -206,6 +209,9 @@ def test_a_program_that_is_wrong_or_fails(tmp_path: Path) -> None:
     messages = worked(NotingDriver(fails="cuLaunchKernel"), tmp_path)
     assert [list(each) for each in messages] == [["begin"], ["failure"]]
     assert "was not launched" in messages[1]["failure"]
+    messages = worked(NotingDriver(capability=(8, 0)), tmp_path)
+    text = "kernels for sm_90 run on compute capability 9.0, and this GPU has 8.0; build"
+    assert messages[1]["failure"].startswith(text)
 
 
 WORKER = """

@@ -25,6 +25,7 @@ from xdsl_tvm.interpreters.tir import interpret
 from xdsl_tvm.lowering.pipelines import gpu_pipeline, run_pipeline
 from xdsl_tvm.lowering.tir.convert_to_gpu import split_launches
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.runtime.cuda import gpu_arch
 from xdsl_tvm.runtime.module_fingerprint import module_fingerprint
 
 _INVALID_VALUE, _OUT_OF_MEMORY, _LAUNCH_FAILED = 1, 2, 719
@@ -478,7 +479,7 @@ _SPLIT: dict[tuple[str, tuple[int, int]], ModuleOp] = {}
 def _split(module: ModuleOp, capability: tuple[int, int]) -> ModuleOp:
     """The TIR functions of a module that are kernels, and those that they call."""
     split = module.clone()
-    target = f"cuda -arch=sm_{capability[0]}{capability[1]}"
+    target = f"cuda -arch={gpu_arch(capability)}"
     text = gpu_pipeline(target, relax=has_relax_functions(module))
     run_pipeline(new_context(), split, text.partition(",tir-lower-warp-memory")[0])
     split_launches(new_context(), split)

@@ -5,7 +5,9 @@ where a test needs what they compute.
 """
 
 import gc
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -17,9 +19,16 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
 from xdsl_tvm import relax
-from xdsl_tvm.runtime.cuda import CudaExecutable, CudaFunction, gpu_arch
+from xdsl_tvm.runtime.cuda import (
+    CudaExecutable,
+    CudaFunction,
+    GpuCode,
+    check_arch,
+    gpu_arch,
+    runs_on,
+)
 from xdsl_tvm.runtime.device_array import CUDA, DeviceArray
-from xdsl_tvm.runtime.executable import load_module
+from xdsl_tvm.runtime.executable import Settings, load_module
 from xdsl_tvm.runtime.interpreted import interpret
 
 pytestmark = pytest.mark.usefixtures("small_heap")
@@ -191,10 +200,33 @@ def test_functions_without_threads_are_refused() -> None:
 
 def test_architecture_of_a_gpu() -> None:
     assert gpu_arch((8, 0)) == "sm_80"
-    assert gpu_arch((9, 0)) == "sm_90"
+    assert gpu_arch((9, 0)) == "sm_90a"
     assert gpu_arch((8, 8)) == "sm_87"
+    assert gpu_arch((10, 0)) == "sm_100"
     with pytest.raises(RuntimeError, match=r"capability 5\.2 is not"):
         gpu_arch((5, 2))
+
+
+def test_code_of_one_gpu(tmp_path: Path) -> None:
+    """Made for the GPU at hand, it is for that only, as its manifest says; other GPUs
+    refuse it by name, and another architecture may be asked for."""
+    module = load_module(KERNELS / "vector_add.mlir")
+    code = GpuCode(module, gpu_arch((9, 0)), Settings())
+    assert ".target sm_90a\n" in code.ptx
+    code.write(tmp_path)
+    manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
+    assert manifest["arch"] == "sm_90a"
+    assert manifest["runs_on"] == {"compute_capability": "9.0", "newer": "none"}
+    assert runs_on("sm_80") == {"compute_capability": "8.0", "newer": "all"}
+    check_arch("sm_90", (9, 0))
+    check_arch("sm_90", (10, 0))
+    for capability in ((8, 0), (10, 0)):
+        text = (
+            "^code for sm_90a does not run on this GPU, which is sm_"
+            f"{capability[0]}{capability[1]}; leave out arch, or use sm_"
+        )
+        with pytest.raises(ValueError, match=text):
+            CudaExecutable(module, "sm_90a", NotingDriver(capability=capability))
 
 
 # ---- arrays ----
