@@ -5,16 +5,21 @@ square of elements in registers: it loads neighbours along one axis, and stores 
 along the other. A warp is 8 threads along the loads and 4 along the stores, so that each
 of its accesses moves whole sectors of memory, on both sides; nothing is shared.
 
-Else a block of threads reads a square tile by its rows and writes it by its columns, an
-element at a time, so that both sides move whole stretches of memory. Rows of the tile in
-shared memory are one element longer than a multiple of the banks, so that the elements of
-a column are in banks of their own.
+Else a block of threads reads a square tile by its rows and writes it by its columns, so
+that both sides move whole stretches of memory. Each side goes by the widest piece that
+divides its extent, 16 bytes where it is a multiple of that and an element where nothing
+is known of it; lines and pieces outside are left out. Rows of the tile in shared memory
+are one element longer than a multiple of the banks, so that the elements of a column are
+in banks of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from math import gcd
+
+from xdsl.ir import SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr
@@ -29,7 +34,7 @@ from xdsl_tvm.passes.tir._gpu_schedule.device import (
     name_of,
     threads_for,
 )
-from xdsl_tvm.passes.tir._loops.loop_nest import Point
+from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.axes import points, product_of, split_index
 from xdsl_tvm.passes.tir._schedule.transpose import Transpose
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -75,7 +80,8 @@ def schedule_transpose(code: LoopCode, found: Transpose, device: Device) -> None
     if side > 1 and all(size is not None and size % side == 0 for size in sizes):
         _write_squares(code, found, side, device)
     else:
-        _write_tiles(code, found, device)
+        widths = [1 if size is None else gcd(size, side) for size in sizes]
+        _write_tiles(code, found, device, *widths)
 
 
 def _write_squares(code: LoopCode, found: Transpose, side: int, device: Device) -> None:
@@ -141,12 +147,15 @@ def _write_squares(code: LoopCode, found: Transpose, side: int, device: Device) 
                 code.store(value, found.store.buffer, *indices)
 
 
-def _write_tiles(code: LoopCode, found: Transpose, device: Device) -> None:
-    """An element of a tile at a time, by way of shared memory."""
+def _write_tiles(
+    code: LoopCode, found: Transpose, device: Device, load_width: int, store_width: int
+) -> None:
+    """A piece of a tile at a time on each side, by way of shared memory."""
     nest, loaded, stored = found.nest, found.loaded, found.stored
     others = [axis for axis in nest.axes if axis not in (loaded, stored)]
     side = min(WARP, device.threads)
-    rows = max(min(_ROWS, device.threads // side, side), 1)
+    widest = min(max(load_width, store_width), side)
+    rows = max(min(_ROWS, device.threads // side, side // widest), 1)
     extents = [axis.extent for axis in others]
     tiles = [ceildiv(stored.extent, side), ceildiv(loaded.extent, side)]
     dtype = tir.buffer_definition(found.store.buffer).type.element_type
@@ -158,38 +167,110 @@ def _write_tiles(code: LoopCode, found: Transpose, device: Device) -> None:
         here = points(others, before)
         tile = code.alloc("tile", [side * (side + 1)], dtype, "shared")
         index = row.dtype
-        width = smart.const(side, index)
+
+        def number(value: int) -> Expr:
+            return smart.const(value, index)
 
         def corner(tile_index: Expr) -> Expr:
-            return smart.mul(smart.cast(index, tile_index), width)
+            return smart.mul(smart.cast(index, tile_index), number(side))
 
         first_row, first_column = corner(tile_row), corner(tile_column)
 
-        def at(row_of: Expr, column_of: Expr) -> tuple[Point, Expr]:
-            """The point of a place of the tile, and whether there is one."""
+        def at(row_of: Expr, column_of: Expr) -> Point:
+            """The point of a place of the tile."""
             place = points([stored, loaded], [row_of, column_of])
-            inside = smart.conjunction(
-                in_range(place[stored.variable], stored.extent, side),
-                in_range(place[loaded.variable], loaded.extent, side),
+            return {**here, **place}
+
+        def inside(point: Point) -> Expr:
+            """Whether there is a point; of a piece, whether there is its first one."""
+            return smart.conjunction(
+                in_range(point[stored.variable], stored.extent, side),
+                in_range(point[loaded.variable], loaded.extent, side),
             )
-            return {**here, **place}, inside
 
         def in_tile(line: Expr, column: Expr) -> Expr:
-            length = smart.const(side + 1, index)
-            return smart.add(smart.mul(line, length), column)
+            return smart.add(smart.mul(line, number(side + 1)), column)
 
-        steps = smart.const(side // rows, index)
-        step = smart.const(rows, index)
-        with code.loop("u", steps, tir.ForKind.UNROLLED) as number:
-            line = smart.add(smart.mul(number, step), row)
-            point, inside = at(smart.add(first_row, line), smart.add(first_column, lane))
-            with code.when(inside):
-                value = nest.value_at(code, found.load.op.results[0], point)
-                code.store(value, tile, in_tile(line, lane))
-        with code.loop("u", steps, tir.ForKind.UNROLLED) as number:
-            line = smart.add(smart.mul(number, step), row)
-            point, inside = at(smart.add(first_row, lane), smart.add(first_column, line))
-            with code.when(inside):
-                indices = [nest.tree_at(each, point) for each in found.store.indices]
-                value = code.load(tile, in_tile(lane, line))
-                code.store(value, found.store.buffer, *indices)
+        @contextmanager
+        def pieces(width: int) -> Generator[tuple[Expr, Expr]]:
+            """The lines of a thread, and where its piece of them begins."""
+            width = min(width, side)
+            lines = rows * width
+            with code.loop("u", number(side // lines), tir.ForKind.UNROLLED) as step:
+                first = smart.mul(step, number(lines))
+                line = smart.add(first, smart.mul(row, number(width)))
+                if width == 1:
+                    yield line, lane
+                    return
+                count = number(side // width)
+                line = smart.add(line, smart.floordiv(lane, count))
+                yield line, smart.mul(smart.floormod(lane, count), number(width))
+
+        with pieces(load_width) as (line, column):
+            point = at(smart.add(first_row, line), smart.add(first_column, column))
+            with code.when(inside(point)):
+                _load_piece(code, found, load_width, point, tile, in_tile(line, column))
+        with pieces(store_width) as (line, column):
+            point = at(smart.add(first_row, column), smart.add(first_column, line))
+            with code.when(inside(point)):
+                _store_piece(
+                    code,
+                    found,
+                    store_width,
+                    point,
+                    lambda k: code.load(tile, in_tile(smart.add(column, k), line)),
+                )
+
+
+def _moved(point: Point, axis: Axis, by: Expr) -> Point:
+    return {**point, axis.variable: smart.add(point[axis.variable], by)}
+
+
+def _load_piece(
+    code: LoopCode,
+    found: Transpose,
+    width: int,
+    point: Point,
+    tile: SSAValue,
+    place: Expr,
+) -> None:
+    """Load neighbours at once, and put them at `place` of a tile and after it."""
+    nest, value = found.nest, found.load.op.results[0]
+    if width == 1:
+        code.store(nest.value_at(code, value, point), tile, place)
+        return
+    count = smart.const(width, place.dtype)
+    dtype = tir.buffer_definition(tile).type.element_type
+    piece = code.alloc("piece", [width], dtype, "local")
+    with code.loop("v", count, tir.ForKind.VECTORIZED) as lane:
+        moved = _moved(point, found.loaded, lane)
+        code.store(nest.value_at(code, value, moved), piece, lane)
+    with code.loop("v", count, tir.ForKind.UNROLLED) as lane:
+        code.store(code.load(piece, lane), tile, smart.add(place, lane))
+
+
+def _store_piece(
+    code: LoopCode,
+    found: Transpose,
+    width: int,
+    point: Point,
+    element: Callable[[Expr], Expr],
+) -> None:
+    """Store elements that are told by their number, at once."""
+    nest, target = found.nest, found.store.buffer
+
+    def indices(at: Point) -> list[Expr]:
+        return [nest.tree_at(each, at) for each in found.store.indices]
+
+    index = point[found.stored.variable].dtype
+    if width == 1:
+        code.store(element(smart.const(0, index)), target, *indices(point))
+        return
+    count = smart.const(width, index)
+    dtype = tir.buffer_definition(target).type.element_type
+    piece = code.alloc("piece", [width], dtype, "local")
+    with code.loop("v", count, tir.ForKind.UNROLLED) as lane:
+        code.store(element(lane), piece, lane)
+    with code.loop("v", count, tir.ForKind.VECTORIZED) as lane:
+        moved = _moved(point, found.stored, lane)
+        code.store(code.load(piece, lane), target, *indices(moved))

@@ -409,6 +409,55 @@ def test_transposes_by_squares(dtype: str, shape: Sequence[int]) -> None:
     assert '"shared"' not in str(scheduled(text))
 
 
+def moved_at_once(module: ModuleOp) -> set[int]:
+    """The greatest steps of loops that are vectors: of loads, and of stores to memory."""
+    loops = [op for op in module.walk() if isinstance(op, tir.ForOp)]
+    return {
+        int(tir.constant_value(op.extent) or 0)
+        for op in loops
+        if op.kind.data == tir.ForKind.VECTORIZED
+    }
+
+
+@pytest.mark.parametrize(
+    ("dtype", "shape", "widths"),
+    [
+        ("float16", ("m", 24), {8}),
+        ("float32", (21, 28), {4}),
+        *(
+            [
+                ("float32", (36, "n"), {4}),
+                ("float16", (34, 44), {2, 4}),
+                ("int8", (37, 48), {16}),
+                ("float16", ("m", "n"), set[int]()),
+            ]
+            * MANY
+        ),
+    ],
+)
+def test_ragged_transposes(
+    dtype: str, shape: Sequence[int | str], widths: set[int]
+) -> None:
+    """Each side goes by the widest piece that divides its extent."""
+    m, n = shape
+    text = script(
+        [f"A {m}x{n} {dtype}", f"C {n}x{m} {dtype}"],
+        f"""
+    for i, j in T.grid({n}, {m}):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vj, vi]
+""",
+    )
+    a = numbers(dtype, *({"m": 19, "n": 35}.get(str(each), each) for each in shape))
+    check(text, [a], [a.T.copy()], 0.0)
+    module = scheduled(text)
+    assert moved_at_once(module) == widths
+    module = parse(text)
+    until_barriers(SMALL).apply(new_context(), module)
+    VerifyThreadSync()(module)
+
+
 def test_squares_of_two_symbolic_axes() -> None:
     """Tiles have axes of blocks of their own here, too: blocks are proved to be apart."""
     text = script(
