@@ -116,19 +116,21 @@ class CanonicalSimplifier:
     def _form(self, root: Expr, visits: int) -> Form:
         """The normal form; every node that is visited adds `visits` to those allowed."""
         forms = self._analyzer.memo.forms
-        stack = [root]
+        # The parts of a sum are there once it has waited for them; those of a choice
+        # depend on the visits that are left.
+        stack = [(root, False)]
         while stack:
-            node = stack[-1]
+            node, has_parts = stack.pop()
             if node in forms:
-                stack.pop()
                 continue
-            missing = [part for part in self._parts(node) if part not in forms]
-            if missing:
-                stack += reversed(missing)
-                continue
+            if not (has_parts and _is_linear(node)):
+                missing = [part for part in self._parts(node) if part not in forms]
+                if missing:
+                    stack.append((node, True))
+                    stack += [(part, False) for part in reversed(missing)]
+                    continue
             forms[node] = self._formed(node)
             self._visits += visits
-            stack.pop()
         return forms[root]
 
     def _parts(self, node: Expr) -> Sequence[Expr]:

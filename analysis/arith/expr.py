@@ -688,13 +688,16 @@ _CHOICE_PARTS = (tir.IfThenElseOp, tir.YieldOp)
 _is_choice = of_classes(tir.IfThenElseOp)
 
 
+_is_of_custom_type = of_classes(tir.CustomValueAttr)
+
+
 def _node(op: Operation, operands: list[Expr]) -> Expr:
     """The node for an op of `EXPRESSION_OPS`."""
     binary = _BINARY.get(type(op))
     if binary is not None:
         return binary(*operands)
     match op:
-        case tir.ConstOp() if isinstance(op.value, tir.CustomValueAttr):
+        case tir.ConstOp() if _is_of_custom_type(op.value):
             # What a number of a custom dtype is, is not known: it is like a variable.
             return Value(op.result)
         case tir.ConstOp():

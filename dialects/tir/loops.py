@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from xdsl.dialects.builtin import (
     DictionaryAttr,
     IntegerType,
@@ -35,6 +33,9 @@ from xdsl_tvm.dialects.tir.attributes import (
 )
 from xdsl_tvm.dialects.tir.expressions import YieldOp
 from xdsl_tvm.dialects.tir.storage_scope import ThreadAxis
+from xdsl_tvm.dialects.tir.types import string_attr
+
+_KINDS = {kind: ForKindAttr(kind) for kind in ForKind}
 
 
 @irdl_op_definition
@@ -92,7 +93,7 @@ class ForOp(QuickOperation):
         super().__init__(
             operands=[minimum, extent],
             properties={
-                "kind": ForKindAttr(kind),
+                "kind": _KINDS[kind],
                 "thread_tag": optional_string(thread_tag),
                 "annotations": annotations,
                 "loop_name": optional_string(name),
@@ -181,12 +182,7 @@ def verify_thread_tag(op: Operation, tag: StringAttr) -> None:
 
 
 def optional_string(value: str | StringAttr | None) -> StringAttr | None:
-    return _string(value) if isinstance(value, str) else value
-
-
-@lru_cache(maxsize=1024)
-def _string(text: str) -> StringAttr:
-    return StringAttr(text)
+    return string_attr(value) if isinstance(value, str) else value
 
 
 @irdl_op_definition

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -225,7 +226,7 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
         scope: str | StringAttr = DEFAULT_SCOPE,
     ) -> None:
         if not isinstance(shape, ArrayAttr):
-            shape = ArrayAttr(IntAttr(extent) for extent in shape)
+            shape = _shape_attr(tuple(shape))
         super().__init__(shape, element_type, _scope_attr(scope))
 
     def get_num_dims(self) -> int:
@@ -281,8 +282,19 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
             _print_scope(printer, self.scope)
 
 
+@lru_cache(maxsize=1024)
+def _shape_attr(shape: tuple[int, ...]) -> ArrayAttr[IntAttr]:
+    return ArrayAttr(IntAttr(extent) for extent in shape)
+
+
 def _scope_attr(scope: str | StringAttr) -> StringAttr:
-    return StringAttr(scope) if isinstance(scope, str) else scope
+    return string_attr(scope) if isinstance(scope, str) else scope
+
+
+@lru_cache(maxsize=1024)
+def string_attr(text: str) -> StringAttr:
+    """The attribute of a text, such as a name or a scope, of which programs have few."""
+    return StringAttr(text)
 
 
 def _verify_scope(owner: Attribute, scope: StringAttr) -> None:
@@ -426,6 +438,7 @@ def dtype_name(dtype: Attribute) -> str:
     return f"{base}x{'vscalex' if is_scalable(dtype) else ''}{dtype.get_shape()[0]}"
 
 
+@lru_cache(maxsize=1024)
 def parse_dtype(name: str) -> Attribute:
     """The type of a TVM dtype string; `float32x4` is `vector<4xf32>`.
 

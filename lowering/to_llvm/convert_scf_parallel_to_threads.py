@@ -52,6 +52,7 @@ MIN_WORK = 1 << 18
 10 µs, where LLVM makes no vectors, and some 2 to 10 µs where it does. A region costs 1 to
 2 µs, and so does what one thread alone writes for the loops after it, on several."""
 
+_UNIT = UnitAttr()
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
@@ -347,7 +348,7 @@ class _Outliner:
                 "sym_visibility": StringAttr("private"),
                 "arg_attrs": ArrayAttr([none, none, *known]),
             },
-            attributes={"no_inline": UnitAttr()},
+            attributes={"no_inline": _UNIT},
             regions=[Region(block)],
         )
         self._add_function(name, body)
@@ -512,7 +513,7 @@ class _Builder(LocatedBuilder):
                     "elem_type": type,
                     "rawConstantIndices": _path(number),
                     "noWrapFlags": _NO_WRAP_FLAGS,
-                    "inbounds": UnitAttr(),
+                    "inbounds": _UNIT,
                 },
             )
         )

@@ -105,11 +105,11 @@ def _matters(op: Operation) -> bool:
     return is_hinted(op) or (isinstance(op, tir.CallOp) and op.callee.data in _MARKS)
 
 
-def _clean(op: Operation) -> None:
+def _clean(op: tir.CallOp | tir.ForOp | tir.LaunchThreadOp) -> None:
     """Remove what this pass alone goes by."""
     if isinstance(op, tir.CallOp):
         if op.callee.data in _MARKS and len(op.args) == 1:
             Rewriter.replace_op(op, [], [op.args[0]])
-    elif isinstance(op, tir.ForOp | tir.LaunchThreadOp) and op.annotations is not None:
+    elif op.annotations is not None and PARTITION_HINT in op.annotations.data:
         entries = {k: v for k, v in op.annotations.data.items() if k != PARTITION_HINT}
         op.annotations = DictionaryAttr(entries) if entries else None

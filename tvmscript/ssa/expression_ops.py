@@ -8,7 +8,6 @@ from functools import cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import (
-    DenseArrayBase,
     LocationAttr,
     NoneType,
     StringAttr,
@@ -20,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.expressions import Expr, ScriptTypeError, Var, operands
@@ -386,8 +386,7 @@ def _constant_name(expr: ex.IntImm | ex.FloatImm) -> str:
 
 def _load_segments(rank: int, count: int) -> dict[str, Attribute]:
     """The property that says where the indices of a load end, and the predicate."""
-    sizes = DenseArrayBase.from_list(i32, [1, rank, count - rank])
-    return {"operandSegmentSizes": sizes}
+    return {"operandSegmentSizes": segments(1, rank, count - rank)}
 
 
 def value_of(value: SSAValue | None) -> SSAValue:

@@ -14,7 +14,6 @@ from xdsl.dialects import arith, cf, func, llvm, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
-    DenseArrayBase,
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IntegerAttr,
@@ -33,6 +32,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.arith.script_text import condition_text
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.quick_operation import segments
 from xdsl_tvm.lowering.runtime_symbols import ASSERT_FAIL, failed_number
 from xdsl_tvm.lowering.tir.conversion.access import (
     is_address_only,
@@ -345,9 +345,7 @@ class BodyConverter(PackedEmitter):
         self.emit(
             scf.ParallelOp.create(
                 operands=[low, high, self.number(1, INDEX)],
-                properties={
-                    "operandSegmentSizes": DenseArrayBase.from_list(i32, [1, 1, 1, 0])
-                },
+                properties={"operandSegmentSizes": segments(1, 1, 1, 0)},
                 regions=[Region(block)],
             )
         )
@@ -846,7 +844,7 @@ class BodyConverter(PackedEmitter):
 
 
 def _allocation_properties(dynamic: int) -> dict[str, Attribute]:
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, [dynamic, 0])}
+    return {"operandSegmentSizes": segments(dynamic, 0)}
 
 
 def _unroll_count(op: tir.ForOp) -> int | None:
