@@ -366,7 +366,9 @@ class Analyzer:
         """An equal tree, by `steps` rounds after a first canonical one.
 
         Rounds are rewrite and canonical in turn, and end when a literal is found. With 3
-        steps, rewriting is last, so that conditions have its forms.
+        steps, rewriting is last, so that conditions have its forms. With 2, sums of
+        multiples of variables are left as they are: what rules make of their terms, the
+        normal form undoes.
         """
         if isinstance(node, Const) or self._is_free(node):
             return node
@@ -375,8 +377,9 @@ class Analyzer:
             return found
         root = node
         node = self.canonical_simplify(node)
+        is_settled = steps == 2 and self._canonical_simplify.is_sum_of_variables(node)
         for step in range(steps):
-            if isinstance(node, Const):
+            if is_settled or isinstance(node, Const):
                 break
             simplify = self.canonical_simplify if step % 2 else self.rewrite_simplify
             node = simplify(node)

@@ -103,6 +103,13 @@ class CanonicalSimplifier:
         """
         return self._emitted(self.form(root))
 
+    def is_sum_of_variables(self, node: Expr) -> bool:
+        """Whether a tree that was made here is a sum of multiples of leaves."""
+        form = self._analyzer.memo.forms.get(node)
+        return isinstance(form, Sum) and all(
+            split.is_plain and isinstance(split.source, Value) for split in form.splits
+        )
+
     def form(self, root: Expr) -> Form:
         """The normal form of a tree."""
         if not self._active:
