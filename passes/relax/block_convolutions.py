@@ -18,6 +18,7 @@ from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT, byte_dot,
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.convert_layout import LayoutConversion
 from xdsl_tvm.passes.relax.rewriting.insertion import by_function
+from xdsl_tvm.passes.relax.rewriting.joined_groups import count_of_joined, join_groups
 from xdsl_tvm.passes.tir.rewriting.features import checked_features
 
 _MOST_LANES = 256
@@ -55,7 +56,10 @@ class BlockConvolutions(CompilerPass):
         of bytes, convolutions of bytes with sums in i32 and at least `lanes` outputs, of
         one group or depthwise ones of full blocks, have the layouts `NHWC` and `HWIO`.
         Those of one group whose input channels are no multiple of 4 get channels of zeros
-        before, by `relax.nn.pad`, which then pads the image as well. Values keep the
+        before, by `relax.nn.pad`, which then pads the image as well. In several groups
+        there are blocks of as many channels as a group has, after neighbouring groups, up
+        to 8, have become one: their inputs are quads then, and their outputs a multiple
+        of `lanes`. Weights between them are zero. Values keep the
         layout that they are computed in, as relax-convert-layout has it. The rearranged
         weights are left to relax-fold-constant. Time is linear in the size of the
         function.
@@ -91,7 +95,7 @@ class BlockConvolutions(CompilerPass):
             for dataflow in blocks:
                 if has_dot:
                     for each in list(dataflow.body.block.ops):
-                        _fill_channels(each, lanes)
+                        _suit_quads(each, lanes)
                 conversion = LayoutConversion(
                     lambda each: _layouts(each, lanes, has_dot), written
                 )
@@ -115,7 +119,16 @@ def _layouts(op: Operation, lanes: int, has_dot: bool) -> Sequence[str] | None:
             return "NHWC", "HWIO", "NHWC"
         size = _block(channels, lanes)
         return None if size is None else (f"NCHW{size}c", f"OIHW{size}o", f"NCHW{size}c")
-    before, after = _block(inputs, lanes), _block(outputs // groups, lanes)
+    own = outputs // groups
+    if (
+        has_dot
+        and not inputs % BYTES_OF_DOT
+        and not own % lanes
+        and _has_bytes(op, lanes)
+    ):
+        # A quad of a group's channels is multiplied for all of its outputs.
+        return f"NCHW{inputs}c", f"OIHW{inputs}i{own}o", f"NCHW{own}c"
+    before, after = _block(inputs, lanes), _block(own, lanes)
     if after is None:
         return None
     blocked, last = f"NCHW{after}c", f"OIHW{after}o"
@@ -140,11 +153,12 @@ def _known_shapes(op: relax.Conv2DOp) -> tuple[tuple[int, ...], ...] | None:
 
 
 def _is_constant(weight: SSAValue) -> bool:
-    """Whether a weight is a constant, or one that is padded here."""
+    """Whether a weight is a constant, or one that is rearranged here."""
     owner = weight.owner
-    if isinstance(owner, relax.PadOp):
-        owner = owner.operands[0].owner
-    return isinstance(owner, relax.ConstantOp)
+    if isinstance(owner, relax.ConstantOp):
+        return True
+    is_made = isinstance(owner, relax.PadOp | relax.TileOp | relax.MultiplyOp)
+    return is_made and all(map(_is_constant, owner.operands))
 
 
 def _has_bytes(op: relax.Conv2DOp, lanes: int) -> bool:
@@ -157,20 +171,36 @@ def _has_bytes(op: relax.Conv2DOp, lanes: int) -> bool:
     return is_byte(data) and is_byte(weight) and result == i32
 
 
-def _fill_channels(op: Operation, lanes: int) -> None:
-    """Add channels of zeros to the data and the weights of a convolution of bytes, up to
-    full quads, and with them the padding, so that the data are copied once."""
+def _suit_quads(op: Operation, lanes: int) -> None:
+    """Let a convolution of bytes, but depthwise ones, have full quads of channels.
+
+    One group gets channels of zeros, and neighbours of several groups are one, until
+    their outputs fill vectors. The image is padded before, for the channels with the
+    same copy, as what is outside is no byte that can be loaded.
+    """
     if not isinstance(op, relax.Conv2DOp) or not _is_plain(op):
         return
     shapes = _known_shapes(op)
-    if shapes is None or op.groups.value.data != 1 or not _has_bytes(op, lanes):
+    if shapes is None or not _has_bytes(op, lanes):
         return
-    missing = -shapes[1][1] % BYTES_OF_DOT
-    if not missing:
-        return
+    _, (outputs, inputs, *_) = shapes
+    groups = op.groups.value.data
+    missing = 0
+    if groups == 1:
+        missing = -inputs % BYTES_OF_DOT
+        if not missing:
+            return
+    else:
+        count = count_of_joined(groups, inputs, outputs // groups, lanes)
+        if inputs == 1 or count is None:
+            return
+        if count > 1:
+            join_groups(op, count)
     around = [side for pair in op.window_padding for side in pair]
     channels, places = [0, 0, 0, missing], ((0, around), (1, [0] * len(around)))
     for position, others in places:
+        if not any((missing, *others)):
+            continue
         filled = relax.PadOp(op.operands[position], [*channels, *others])
         filled.location = op.location
         Rewriter.insert_op(filled, InsertPoint.before(op))

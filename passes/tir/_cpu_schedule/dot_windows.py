@@ -52,6 +52,12 @@ class DotWindows(DotContraction):
     """Writes such a convolution: steps are those of the outermost axis of the window."""
 
     @cached_property
+    def vectors(self) -> int:
+        columns = smart.literal(self.columns)
+        # Of a group there may be one vector.
+        return 1 if columns is not None and columns <= self.lanes else super().vectors
+
+    @cached_property
     def _single_terms(self) -> Expr:
         return product_of([axis.extent for axis in self.found.terms])
 
