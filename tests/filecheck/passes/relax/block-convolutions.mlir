@@ -165,3 +165,49 @@ relax.func @depthwise(%x: tensor<1x4x6x6xui8>) -> tensor<1x4x4x4xi32> attributes
   }
   relax.return %r : tensor<1x4x4x4xi32>
 }
+
+// Groups of bytes are blocks, which are read for all outputs of a group at once.
+// BYTES-LABEL: relax.func @byte_groups
+// BYTES-NOT: relax.nn.pad
+// BYTES: relax.nn.conv2d {{.*}} groups 2 layout "NCHW4c" kernel "OIHW4i8o" out_layout "NCHW8c" out_dtype i32
+// CHECK-LABEL: relax.func @byte_groups
+// CHECK: groups 2 layout "NCHW4c" kernel "OIHW4i4o"
+relax.func @byte_groups(%x: tensor<1x8x3x3xui8>) -> tensor<1x16x3x3xi32> attributes {global_symbol = "byte_groups"} {
+  %w = relax.constant dense<-3> : tensor<16x4x1x1xi8>
+  %r = relax.dataflow -> (tensor<1x16x3x3xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 2 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x8x3x3xui8>, tensor<16x4x1x1xi8>) -> tensor<1x16x3x3xi32>
+    relax.output %y : tensor<1x16x3x3xi32>
+  }
+  relax.return %r : tensor<1x16x3x3xi32>
+}
+
+// Small ones are joined, with zeros between them, and the image is padded before.
+// BYTES-LABEL: relax.func @byte_joined
+// BYTES: %[[T:.*]] = relax.tile %w repeats [1, 2, 1, 1]
+// BYTES: %[[M:.*]] = relax.constant dense<{{.*}}> : tensor<8x4x1x1xi8>
+// BYTES: %[[V:.*]] = relax.multiply %[[T]], %[[M]]
+// BYTES: relax.nn.pad %x width [0, 0, 0, 0, 1, 0, 1, 1] mode "constant" value 0.0
+// BYTES-NOT: relax.nn.pad
+// BYTES: relax.nn.conv2d {{.*}} padding [0, 0, 0, 0] {{.*}} groups 2 layout "NCHW4c" kernel "OIHW4i4o" out_dtype i32
+// CHECK-LABEL: relax.func @byte_joined
+// CHECK: groups 4 layout "NCHW2c" kernel "OIHW2i2o"
+relax.func @byte_joined(%x: tensor<2x8x4x4xui8>) -> tensor<2x8x3x2xi32> attributes {global_symbol = "byte_joined"} {
+  %w = relax.constant dense<[[[[1, 2], [3, 4]], [[5, 6], [7, 8]]], [[[-1, 2], [3, 4]], [[5, 6], [7, 9]]], [[[1, -2], [3, 4]], [[5, 6], [7, 8]]], [[[1, 2], [-3, 4]], [[5, 6], [7, 8]]], [[[1, 2], [3, -4]], [[5, 6], [7, 8]]], [[[1, 2], [3, 4]], [[-5, 6], [7, 8]]], [[[1, 2], [3, 4]], [[5, -6], [7, 8]]], [[[1, 2], [3, 4]], [[5, 6], [-7, 8]]]]> : tensor<8x2x2x2xi8>
+  %r = relax.dataflow -> (tensor<2x8x3x2xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 2] padding [1, 1, 0, 1] dilation [2, 2] groups 4 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<2x8x4x4xui8>, tensor<8x2x2x2xi8>) -> tensor<2x8x3x2xi32>
+    relax.output %y : tensor<2x8x3x2xi32>
+  }
+  relax.return %r : tensor<2x8x3x2xi32>
+}
+
+// Three groups of two outputs make no vectors of four, and blocks are half as large.
+// BYTES-LABEL: relax.func @byte_left
+// BYTES: groups 3 layout "NCHW4c" kernel "OIHW4i2o"
+relax.func @byte_left(%x: tensor<1x12x3x3xui8>) -> tensor<1x6x3x3xi32> attributes {global_symbol = "byte_left"} {
+  %w = relax.constant dense<2> : tensor<6x4x1x1xi8>
+  %r = relax.dataflow -> (tensor<1x6x3x3xi32>) {
+    %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0] dilation [1, 1] groups 3 layout "NCHW" kernel "OIHW" out_dtype i32 : (tensor<1x12x3x3xui8>, tensor<6x4x1x1xi8>) -> tensor<1x6x3x3xi32>
+    relax.output %y : tensor<1x6x3x3xi32>
+  }
+  relax.return %r : tensor<1x6x3x3xi32>
+}

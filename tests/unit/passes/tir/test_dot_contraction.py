@@ -17,6 +17,7 @@ from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.lowering.pipelines import llvm_pipeline, run_pipeline
 from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
 from xdsl_tvm.registry import new_context
+from xdsl_tvm.relax import BlockBuilder, Tensor, Var, op
 from xdsl_tvm.runtime import llvm_jit
 from xdsl_tvm.tvmscript.parser import parse
 
@@ -320,3 +321,86 @@ def test_depthwise(channels: int, a: str, b: str, step: int, narrow: str) -> Non
     text = str(SCHEDULE(module))
     assert DOT in text
     check_semantics(module, (SCHEDULE,))
+
+
+def _blocks(outputs: int, step: int) -> ModuleOp:
+    """A window of 2 by 3 over images whose blocks of four channels are groups."""
+    height, width = 2, 5
+    rows, columns = 2 + (height - 1) * step, 3 + (width - 1) * step
+    shape = f"2, 3, {height}, {width}, {outputs}"
+    return parse(f"""{HEAD}(x: T.handle, y: T.handle, z: T.handle):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    A = T.match_buffer(x, (2, 3, {rows}, {columns}, 4), "uint8")
+    B = T.match_buffer(y, (3, 1, 2, 3, 4, {outputs}), "int8")
+    C = T.match_buffer(z, ({shape}), "int32")
+    for n, g, i, j, o, b, u, v, k in T.grid({shape}, 1, 2, 3, 4):
+        with T.block("C"):
+            vn, vg, vi, vj, vo, vb, vu, vv, vk = T.axis.remap(
+                "SSSSSRRRR", [n, g, i, j, o, b, u, v, k]
+            )
+            with T.init():
+                C[vn, vg, vi, vj, vo] = 0
+            C[vn, vg, vi, vj, vo] = C[vn, vg, vi, vj, vo] + T.Cast(
+                "int32", A[vn, vg + vb, vi * {step} + vu, vj * {step} + vv, vk]
+            ) * T.Cast("int32", B[vg, vb, vu, vv, vk, vo])
+""")
+
+
+@pytest.mark.parametrize(("outputs", "step"), [(4, 2), (12, 1)])
+def test_groups_in_blocks(outputs: int, step: int) -> None:
+    """One vector of outputs, and more of them than a tile has."""
+    module = _blocks(outputs, step)
+    assert DOT in str(SCHEDULE(module))
+    check_semantics(module, (SCHEDULE,))
+
+
+def test_groups_of_a_network() -> None:
+    """Groups of two vectors, and joined ones that are padded."""
+    pytest.importorskip("llvmlite")
+    random = np.random.default_rng(3)
+    x: Array = random.integers(0, 256, (2, 64, 7, 9)).astype(np.uint8)
+    cases = [(4, 128, 1, 1), (16, 64, 3, 2)]
+    weights: list[Array] = [
+        random.integers(-128, 128, (outputs, 64 // groups, size, size)).astype(np.int8)
+        for groups, outputs, size, _ in cases
+    ]
+    data = Var("x", Tensor(x.shape, "uint8"))
+    given = [
+        Var(f"w{number}", Tensor(weight.shape, "int8"))
+        for number, weight in enumerate(weights)
+    ]
+    builder = BlockBuilder()
+    with builder.function("main", [data, *given]):
+        with builder.dataflow():
+            results = [
+                builder.emit(
+                    op.nn.conv2d(
+                        data,
+                        weight,
+                        strides=step,
+                        padding=size // 2,
+                        groups=groups,
+                        out_dtype="int32",
+                    )
+                )
+                for weight, (groups, _, size, step) in zip(given, cases, strict=True)
+            ]
+            output = builder.emit_output(results)
+        builder.emit_func_output(output)
+    params: dict[str | int, Array] = dict(enumerate(weights, 1))
+    found = compile(builder.get(), params=params)["main"](x)
+    for y, weight, (groups, _, size, step) in zip(found, weights, cases, strict=True):
+        np.testing.assert_array_equal(y, _in_groups(x, weight, groups, size, step))
+
+
+def _in_groups(x: Array, weight: Array, groups: int, size: int, step: int) -> Array:
+    """A convolution by numpy, padded so that windows are around their element."""
+    edge = size // 2
+    padded = np.pad(x, ((0, 0), (0, 0), (edge, edge), (edge, edge))).astype(np.int32)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (size, size), (2, 3))
+    windows = windows[:, :, ::step, ::step]
+    parts = zip(np.split(windows, groups, 1), np.split(weight, groups), strict=True)
+    sums = [
+        np.einsum("nihwuv,oiuv->nohw", part, own.astype(np.int32)) for part, own in parts
+    ]
+    return np.concatenate(sums, 1)
