@@ -32,6 +32,7 @@ class Layer:
     outputs: int
     window: int
     stride: int = 1
+    groups: int = 1
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,7 @@ class Network:
     def name(self) -> str:
         steps = [
             f"{each.outputs} {each.window}x{each.window}/{each.stride}"
+            + (f" in {each.groups} groups" if each.groups > 1 else "")
             for each in self.layers
         ]
         kinds = " by ".join(dict.fromkeys((self.dtype, self.weight or self.dtype)))
@@ -64,7 +66,8 @@ class Network:
         for each in self.layers:
             size = -(-size // each.stride)
             window = each.window * each.window
-            total += 2 * channels * each.outputs * window * size * size
+            terms = channels // each.groups * window
+            total += 2 * terms * each.outputs * size * size
             channels = each.outputs
         return total
 
@@ -84,7 +87,16 @@ def _networks() -> list[Network]:
         (256, 56, (Layer(64, 1), Layer(64, 3), Layer(256, 1))),
         (64, 56, (Layer(64, 3),) * 4),
     ]
-    return [Network(dtype, *shape, weight) for dtype, weight in kinds for shape in shapes]
+    groups = [
+        (64, 56, (Layer(64, 3, groups=4),)),
+        (128, 56, (Layer(128, 3, groups=32),)),
+        (256, 28, (Layer(256, 3, groups=8),)),
+        (128, 28, (Layer(128, 3, 2, groups=2),)),
+    ]
+    found = [
+        Network(dtype, *shape, weight) for dtype, weight in kinds for shape in shapes
+    ]
+    return found + [Network("uint8", *shape, "int8") for shape in groups]
 
 
 NETWORKS = _networks()
@@ -95,7 +107,7 @@ def _weights(network: Network) -> list[Array]:
     found: list[Array] = []
     channels = network.channels
     for each in network.layers:
-        shape = (each.outputs, channels, each.window, each.window)
+        shape = (each.outputs, channels // each.groups, each.window, each.window)
         if network.weight or "int" in network.dtype:
             found.append(random.integers(-60, 60, shape).astype(np.int8))
         else:
@@ -140,6 +152,7 @@ def _model(network: Network) -> Any:
                 [last],
                 pads=[each.window // 2] * 4,
                 strides=[each.stride] * 2,
+                group=each.groups,
             )
         )
     graph = helper.make_graph(
