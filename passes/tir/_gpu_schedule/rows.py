@@ -10,7 +10,8 @@ What nests hand on to later ones, and nothing else reads, is not in memory: a re
 row is with each thread, and so are the elements of a thread, for rows of up to
 `row_in_registers` elements. Elements of longer rows are computed again where they are
 used; those that need what is overwritten since then are written to memory, and each
-thread reads back what it has written itself.
+thread reads back what it has written itself. Results that several nests write, as those
+of softmax, are handed on likewise and stored by the last of them.
 """
 
 from __future__ import annotations
@@ -232,6 +233,28 @@ class _Kernel:
             for use in buffer.uses
         )
 
+    @cached_property
+    def _last_writers(self) -> dict[SSAValue, RowNest]:
+        """For results that nests hand on, the nest that stores them: nobody but maps of
+        the kernel accesses what is in their place before."""
+        found: dict[SSAValue, RowNest] = {}
+        for buffer in self.found.of_column:
+            users = [
+                one
+                for one in self.found.nests
+                if any(access.buffer is buffer for access in one.nest.accesses)
+            ]
+            first, last = users[0].nest, users[-1].nest
+            begins = all(a.writes for a in first.accesses if a.buffer is buffer)
+            is_stored = first is not last and buffer in first.written & last.written
+            if begins and is_stored and not self._is_private(buffer):
+                found[buffer] = users[-1]
+        return found
+
+    def _is_handed_on(self, buffer: SSAValue) -> bool:
+        """Whether what the nests write before the last one need not be in memory."""
+        return self._is_private(buffer) or buffer in self._last_writers
+
     # ---- maps ----
 
     def _write_map(self, one: RowNest) -> None:
@@ -248,15 +271,27 @@ class _Kernel:
 
             def write(lane: Expr) -> None:
                 self._compute_needed(one, step, unit, lane)
-                places = self._places(step, lane)
-                nest.write_body(self.code, self._point(one, unit, lane), places)
+                places, point = self._places(step, lane), self._point(one, unit, lane)
+                nest.write_body(self.code, point, places)
+                self._store_results(one, point, places)
 
             self._each_lane(one, write)
+
+    def _store_results(self, one: RowNest, point: Point, places: Redirects) -> None:
+        """Store results that a thread has had for itself so far."""
+        for access in one.nest.accesses:
+            buffer = access.buffer
+            if not access.writes or self._last_writers.get(buffer) is not one:
+                continue
+            if buffer in places:
+                own, place = places[buffer]
+                indices = [one.nest.tree_at(index, point) for index in access.indices]
+                self.code.store(self.code.load(own, *place), buffer, *indices)
 
     def _keep(self, buffer: SSAValue) -> None:
         """Let a thread keep its elements of a buffer, if only the nests use it."""
         size = smart.literal(self.columns)
-        if buffer in self.values or size is None or not self._is_private(buffer):
+        if buffer in self.values or size is None or not self._is_handed_on(buffer):
             return
         if size > self.device.row_in_registers:
             return
@@ -277,25 +312,27 @@ class _Kernel:
         return all(
             buffer in self.found.of_column
             and buffer not in self.values
-            and self._is_private(buffer)
-            and not any(buffer in each.written for each in others)
+            and self._is_handed_on(buffer)
+            and not any(
+                buffer in each.written
+                for each in others
+                if buffer not in self._last_writers
+                or each is not self._last_writers[buffer].nest
+            )
+            and self._last_writers.get(buffer) is not one
             for buffer in nest.written
         ) and not any(read & each.written for each in nests[place:])
 
     def _needed(self, one: RowNest) -> list[RowNest]:
         """The maps that are computed again for a nest, in their order."""
-        pending, found = [one], set[SSAValue]()
+        pending, found = [one], list[RowNest]()
         while pending:
             for access in pending.pop().nest.accesses:
                 maker, _ = self.again.get(access.buffer, (one, None))
-                if maker is not one and access.buffer not in found:
-                    found.add(access.buffer)
+                if maker is not one and maker not in found:
+                    found.append(maker)
                     pending.append(maker)
-        return [
-            each
-            for each in self.found.nests
-            if each is not one and not found.isdisjoint(each.nest.written)
-        ]
+        return [each for each in self.found.nests if each in found]
 
     def _compute_needed(self, one: RowNest, step: Expr, unit: Expr, lane: Expr) -> None:
         """Compute again what a nest needs of an element."""

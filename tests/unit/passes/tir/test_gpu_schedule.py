@@ -291,6 +291,32 @@ def test_elements_of_long_rows_are_computed_again() -> None:
     assert '"e" : !tir.buffer<4x300xf32>' in str(scheduled(text, few))
 
 
+@pytest.mark.parametrize(
+    ("columns", "in_registers"), [(300, 299), *([(300, 8192), ("n", 8192)] * MANY)]
+)
+def test_results_that_nests_hand_on_are_stored_once(
+    columns: int | str, in_registers: int
+) -> None:
+    """The exponentials are in the place of the results, as Relax has them."""
+    schedule = GPUSchedule("cuda", threads=64, row_in_registers=in_registers)
+    text = softmax(4, columns, "float32").replace("e[vi", "C[vi")
+    text = "\n".join(line for line in text.splitlines() if "    e = T" not in line)
+    assert text.count("C[vi, vk] =") == 2
+    made = scheduled(text, schedule)
+    stores = [op for op in made.walk() if isinstance(op, tir.StoreOp)]
+    kept = [isinstance(op.buffer.owner, tir.MatchBufferOp) for op in stores]
+    assert sum(kept) == 1
+    a = numbers("float32", 4, 300)
+    e = np.exp(a.astype("f8"))
+    exact = (e / e.sum(axis=1, keepdims=True)).astype("f4")
+    check(text, [a], [exact], DTYPES["float32"], 1, schedule)
+    # What was there before is not lost where the first nest needs it.
+    text = text.replace("C[vi, vk] = T.exp(", "C[vi, vk] = T.exp(C[vi, vk] + ")
+    made = scheduled(text, schedule)
+    stores = [op for op in made.walk() if isinstance(op, tir.StoreOp)]
+    assert sum(isinstance(op.buffer.owner, tir.MatchBufferOp) for op in stores) == 2
+
+
 def layer_norm(m: object, n: object) -> str:
     f = "float32"
     return script(
