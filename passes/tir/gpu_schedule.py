@@ -130,14 +130,16 @@ class GPUSchedule(CompilerPass):
         *Maps*, whose iterations are independent: all axes are one, and a thread has the
         elements of one access (see `_gpu_schedule/elementwise.py`). *Transposed copies*:
         a thread has a square in registers, of `vector_bytes` a side and 16 bytes at most,
-        where that divides both constant extents; else a tile goes through shared memory
-        (`transpose.py`). *Reductions* whose terms are
+        where that divides both constant extents; else a tile goes through shared memory,
+        each side by the widest piece that divides its extent (`transpose.py`).
+        *Reductions* whose terms are
         next to each other, with the nests after and before them that share their rows, as
         in softmax and norms: a warp or a block reduces a row, by `tir.thread_allreduce`,
-        and elements that no other nest needs stay with their threads, or are computed
-        again (`rows.py`). *Windows*, reductions of up to 64 terms at places that move
-        with the results, of 3456 results at least: a thread has all terms of neighbouring
-        results, with padding by zeros before, and a map after sums (`windows.py`). *Other
+        and elements that no other nest needs, or that a later nest stores anew, stay with
+        their threads, or are computed again (`rows.py`). *Windows*, reductions of up to
+        64 terms at places that move with the results, of 3456 results at least or with
+        padding by a number before: a thread has all terms of neighbouring results, with
+        the padding, and a map after sums (`windows.py`). *Other
         reductions*: a thread has the neighbouring results of one access, rows of threads
         share their terms, and 4 of a thread are loaded at a time (`columns.py`).
         *Skinny products* of a matrix with up to 8 vectors, of 16 terms at least: the

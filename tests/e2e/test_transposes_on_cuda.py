@@ -43,16 +43,17 @@ def test_squares_in_registers(dtype: str, rows: int, columns: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("dtype", "conflicts"), [("float32", 0), *([("float16", 35), ("int8", 52)] * MANY)]
+    ("dtype", "conflicts"), [("float32", 0), *([("float16", 71), ("int8", 52)] * MANY)]
 )
 def test_tiles_in_shared_memory(dtype: str, conflicts: int) -> None:
     """Elements of 4 bytes in a column of a tile are in banks of their own. Columns of
-    smaller ones, at strides of 16.5 and 8.25 words, meet twice in a bank at most."""
+    smaller ones, at strides of 16.5 and 8.25 words, meet twice in a bank at most. Rows of
+    70 elements are loaded by two."""
     text = MODEL.format(dtype=dtype, rows=37, columns=70)
     kernels = InterpretedKernels(parse(text), "sm_90", count_accesses=True)
     x = np.arange(37 * 70).reshape(37, 70).astype(dtype)
     np.testing.assert_array_equal(kernels["main"](x).numpy(), x.T)
     banks = kernels.kernels.counts.banks()
-    assert banks.steps == 251 + conflicts
+    assert banks.steps == 254 + conflicts
     assert banks.conflicts == conflicts
     assert banks.worst == (2 if conflicts else 1)
