@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType
@@ -24,6 +25,10 @@ from xdsl.irdl.operations import (
 _SEGMENTS = "operandSegmentSizes"
 _Part: TypeAlias = SSAValue | Region | Sequence[SSAValue] | None
 _Getter: TypeAlias = Callable[[Operation], _Part]
+
+_operands: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""The operands as xDSL stores them: `op.operands` makes a list that can be changed."""
+_item: Callable[[tuple[SSAValue, ...], int], SSAValue] = tuple[SSAValue, ...].__getitem__
 
 _known: dict[bytes, tuple[int, ...]] = {}
 """Where segments begin, and the last one ends, by the bytes of their sizes."""
@@ -57,9 +62,9 @@ def _getter(accessor: object) -> _Getter | None:
     """The quick form of an accessor; None where there is none."""
     match accessor:
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
-            return lambda op: op.operands[index]
+            return lambda op: _item(_operands(op), index)
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
-            return lambda op: op.results[index]
+            return lambda op: _item(op.results, index)
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.REGION, idx=index):
             return lambda op: op.regions[index]
         case SingleAttrAccessor() | VariadicAttrAccessor() | OptionalAttrAccessor():
@@ -80,12 +85,12 @@ def _of_segment(
         return op.operands[starts[index] : starts[index + 1]]
 
     def single(op: Operation) -> SSAValue:
-        return op.operands[_starts(op)[index]]
+        return _item(_operands(op), _starts(op)[index])
 
     def optional(op: Operation) -> SSAValue | None:
         starts = _starts(op)
         start = starts[index]
-        return None if start == starts[index + 1] else op.operands[start]
+        return None if start == starts[index + 1] else _item(_operands(op), start)
 
     match accessor:
         case VariadicAttrAccessor():

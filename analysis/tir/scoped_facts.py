@@ -63,7 +63,8 @@ class FactsWalker:
                 if op.parent is not block:
                     continue
                 self._after(op, scopes)
-                self.walk(op)
+                if op.regions:
+                    self.walk(op)
 
     def _ops(self, block: Block) -> Iterator[Operation]:
         """The ops of a block to visit; those that a visit adds are not among them."""
