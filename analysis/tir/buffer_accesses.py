@@ -92,8 +92,6 @@ class BufferAccesses:
                 | tir.BufferDefinition()
             ):
                 pass
-            case _:
-                self._opaque(op)
 
     def _bind(self, view_op: tir.MatchRegionOp) -> None:
         offset = () if view_op.elem_offset is None else (view_op.elem_offset,)

@@ -68,8 +68,6 @@ def candidate(op: Operation) -> Candidate | None:
             if buffer is None:
                 return None
             found = Candidate(buffer, op)
-        case _:
-            return None
     offset = found.buffer.elem_offset
     if offset is not None and not tir.is_constant(offset, 0):
         return None

@@ -5,7 +5,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.parser import Parser
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
+from xdsl_tvm.dialects.tir import ConstOp
 from xdsl_tvm.registry import new_context
 
 _SOURCES = {
@@ -38,6 +39,14 @@ def _parser(text: str) -> Parser:
 
 def _module(name: str) -> Operation:
     return _parser(_SOURCES[name]).parse_module()
+
+
+@pytest.mark.parametrize("name", _SOURCES)
+def test_of_some_classes(name: str) -> None:
+    module = _module(name)
+    assert ops_of(module, ModuleOp) == [module]
+    assert ops_of(module, Operation) == all_ops(module)
+    assert ops_of(module, ConstOp) == []
 
 
 @pytest.mark.parametrize("name", _SOURCES)

@@ -674,3 +674,14 @@ def test_rounds_end():
     for _ in range(20):
         deep = least(deep, X - 1) + choice(X < Y, deep, 3)
     analyzer.simplify(deep.node)
+
+
+def test_sums_of_variables_are_not_rewritten() -> None:
+    x, y = leaves_of(i32, i32)
+    analyzer = Analyzer()
+    tree = smart.sub(smart.add(smart.mul(x, 3), smart.add(y, 5)), smart.mul(y, 4))
+    found = analyzer.simplify(tree)
+    assert analyzer.rewrite_simplify_stats.nodes_visited == 0
+    assert found is analyzer.canonical_simplify(analyzer.rewrite_simplify(found))
+    analyzer.simplify(smart.floordiv(tree, 2))
+    assert analyzer.rewrite_simplify_stats.nodes_visited > 0
