@@ -100,10 +100,16 @@ def _plan(func: tir.FuncOp) -> None:
         return
     lowest = buffer_access_lca(func)
     paths = {op: _path(op, lowest.get(op.buffer)) for op in allocations}
-    counts = enterable(func, {op.buffer: path for op, path in paths.items()})
+    # Most are where they are to be: what they carry from one iteration to the next is not
+    # asked then.
+    may_move = any(paths.values())
+    by_buffer: dict[SSAValue, Sequence[Operation]] = {
+        op.buffer: path for op, path in paths.items()
+    }
+    counts = enterable(func, by_buffer) if may_move else {}
     moves: dict[Operation, list[tir.AllocBufferOp]] = {}
     for op, path in paths.items():
-        for place in reversed(path[: counts[op.buffer]]):
+        for place in reversed(path[: counts.get(op.buffer, 0)]):
             if isinstance(place, tir.ForOp | tir.BlockOp):
                 moves.setdefault(place, []).append(op)
                 break
@@ -118,8 +124,9 @@ def _plan(func: tir.FuncOp) -> None:
     _undeclare(allocations, set(unused))
     for op in unused:
         _erase_unused(op)
-    for block in reversed([op for op in func.walk() if op in created]):
-        _declare(block)
+    if created:
+        for block in reversed([op for op in func.walk() if op in created]):
+            _declare(block)
 
 
 def _path(op: tir.AllocBufferOp, place: Operation | None) -> list[Operation]:

@@ -98,8 +98,11 @@ class _AccessCollector:
         self._analyzer = Analyzer()
         self._kinds: dict[Expr, str] = {}
         self._forms: dict[Expr, _Index | None] = {}
+        self._ops: dict[Memory, list[tuple[tir.LoadOp | tir.StoreOp, bool]]] = {}
+        """Loads and stores, and whether a lane may come there more than once."""
         self._bind(loop)
         self._block(loop.body.block, repeated=False)
+        self._add_accesses()
 
     def _bind(self, loop: tir.ForOp) -> None:
         low, extent = (view(value, self._trees) for value in (loop.min, loop.extent))
@@ -150,9 +153,21 @@ class _AccessCollector:
             self.accesses.reads_anything = True
 
     def _access(self, op: tir.LoadOp | tir.StoreOp, repeated: bool) -> None:
-        indices = tuple(self._index(index) for index in op.indices)
-        place = _Footprint(op.buffer, indices, isinstance(op, tir.StoreOp), repeated)
-        self.accesses.add(_memory(op.buffer), place)
+        self._ops.setdefault(_memory(op.buffer), []).append((op, repeated))
+
+    def _add_accesses(self) -> None:
+        """Add all loads and stores, with indices where these are going to be compared.
+
+        Loads alone never meet, and one store that a lane comes to once may meet itself.
+        """
+        for memory, ops in self._ops.items():
+            writes = any(isinstance(op, tir.StoreOp) for op, _ in ops)
+            are_compared = writes and (len(ops) > 1 or any(again for _, again in ops))
+            for op, repeated in ops:
+                indices = map(self._index, op.indices) if are_compared else ()
+                is_store = isinstance(op, tir.StoreOp)
+                place = _Footprint(op.buffer, tuple(indices), is_store, repeated)
+                self.accesses.add(memory, place)
 
     # ---- indices ----
 
