@@ -127,13 +127,20 @@ class Tiling:
         return 1 if self.shared is None else self._count(self.shared)
 
     def _count(self, axis: Axis) -> int:
-        return next((n for n in (3, 2) if (axis.size or 1) % n == 0), 1)
+        counts = [3, 2]
+        # For bare products with five, LLVM warns of a loop that it has unrolled.
+        if self._has_many_registers and self.found.epilogue is not None:
+            counts.append(5)
+        return next((n for n in counts if (axis.size or 1) % n == 0), 1)
 
     @property
     def most(self) -> int:
         """Vectors of results that registers hold."""
-        has_many = self.machine.vector_bytes >= MANY_REGISTERS
-        return _SUMS if has_many else _FEW_SUMS
+        return _SUMS if self._has_many_registers else _FEW_SUMS
+
+    @property
+    def _has_many_registers(self) -> bool:
+        return self.machine.vector_bytes >= MANY_REGISTERS
 
     @cached_property
     def width(self) -> int:

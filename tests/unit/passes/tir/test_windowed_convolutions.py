@@ -178,24 +178,30 @@ def test_short_rows_are_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("blocks", "lanes", "sums", "steps"),
-    [(1, 16, 14, 4), (2, 16, 28, 2), (3, 8, 21, 2)],
+    ("blocks", "lanes", "size", "sums", "steps"),
+    [(1, 16, 28, 14, 16), (2, 16, 28, 28, 2), (3, 8, 28, 21, 2), (5, 16, 25, 25, 2)],
 )
-def test_sums_stay_in_registers(blocks: int, lanes: int, sums: int, steps: int) -> None:
+def test_sums_stay_in_registers(
+    blocks: int, lanes: int, size: int, sums: int, steps: int
+) -> None:
     """Where terms are added, nothing is spilled and no place is widened: the columns of
     a tile have one address and constants."""
     pytest.importorskip("llvmlite")
     # Late: it needs llvmlite.
     from xdsl_tvm.runtime.llvm_jit import assembly
 
-    x, w = "tensor<1x2x28x28x16xf32>", f"tensor<{blocks}x2x1x1x16x{lanes}xf32>"
-    y = f"tensor<1x{blocks}x28x28x{lanes}xf32>"
+    x, w = f"tensor<1x2x{size}x{size}x16xf32>", f"tensor<{blocks}x2x1x1x16x{lanes}xf32>"
+    y = f"tensor<1x{blocks}x{size}x{size}x{lanes}xf32>"
     module = load_module(f"""
       relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
-        %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
-          dilation [1, 1] groups 1 layout "NCHW16c" kernel "OIHW16i{lanes}o"
-          out_layout "NCHW{lanes}c" : ({x}, {w}) -> {y}
-        relax.return %y : {y}
+        %r = relax.dataflow -> ({y}) {{
+          %c = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
+            dilation [1, 1] groups 1 layout "NCHW16c" kernel "OIHW16i{lanes}o"
+            out_layout "NCHW{lanes}c" : ({x}, {w}) -> {y}
+          %y = relax.nn.relu %c : ({y}) -> {y}
+          relax.output %y : {y}
+        }}
+        relax.return %r : {y}
       }}
     """)
     context = new_context()
