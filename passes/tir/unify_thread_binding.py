@@ -44,7 +44,8 @@ class UnifyThreadBinding(CompilerPass):
         loops around the kernel.
 
     TVM name: tir.UnifyThreadBinding (v0.20)
-    Input form: any
+    Input form: any; reductions over threads are lowered before, by
+        tir-lower-cross-thread-reduction: what reads their results comes into their loops
     Output form: threads are bound by loops only, all at the entry of their kernel
     Options: none
     Rewrites: before

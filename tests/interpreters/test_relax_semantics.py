@@ -14,6 +14,7 @@ from xdsl_tvm.dialects import relax
 from xdsl_tvm.interpreters.random_relax_inputs import random_relax_arguments
 from xdsl_tvm.interpreters.semantics import SemanticsError, check_semantics
 from xdsl_tvm.passes.relax.call_tir_rewrite import CallTIRRewrite
+from xdsl_tvm.passes.relax.lambda_lift import LambdaLift
 from xdsl_tvm.passes.relax.legalize_ops import LegalizeOps
 from xdsl_tvm.passes.relax.to_non_dataflow import ToNonDataflow
 
@@ -133,3 +134,17 @@ def test_casts_find_their_extents():
       relax.return %z : tensor<3x5xf32>
     }"""
     assert check_semantics(parse(text), [LegalizeOps()]).checked == ["main"]
+
+
+def test_functions_that_are_results_may_be_lifted():
+    module = parse("""
+    !t = tensor<4xf32>
+    relax.func @f(%x: !t) -> !relax.func<(!t) -> !t> {
+      %f = relax.lambda (%y: !t) -> !t {
+        %z = relax.add %x, %y : (!t, !t) -> !t
+        relax.return %z : !t
+      }
+      relax.return %f : !relax.func<(!t) -> !t>
+    }
+    """)
+    assert check_semantics(module, [LambdaLift()]).checked == ["f"]
