@@ -29,6 +29,7 @@ from xdsl_tvm.runtime.load import converted_text
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP, executed_module
+from xdsl_tvm.tools._seeds import seed
 
 
 def refuse_arguments(message: str) -> NoReturn:
@@ -92,7 +93,7 @@ def _add_options(arg_parser: argparse.ArgumentParser) -> None:
     add(
         "--check-semantics",
         metavar="SEED",
-        type=int,
+        type=seed,
         nargs="?",
         const=0,
         help="run every TIR function before and after each pass on random inputs, "

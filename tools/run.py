@@ -47,6 +47,7 @@ from xdsl_tvm.tools._compiling import compiled, input_module
 from xdsl_tvm.tools._files import file_names, writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
+from xdsl_tvm.tools._seeds import seed
 from xdsl_tvm.tools.opt import refuse_arguments
 
 LIBRARIES = (".so", ".dylib")
@@ -81,7 +82,7 @@ def argument_parser() -> argparse.ArgumentParser:
     add("--input", metavar="NPY", nargs="+", action="extend", default=[], type=Path)
     add("--symbol", metavar="N=4", action="append", default=[], type=_symbol)
     add("--threads", metavar="N", type=int, help="that parallel loops use")
-    add("--random-seed", metavar="N", type=int, default=0)
+    add("--random-seed", metavar="N", type=seed, default=0)
     add("--output-dir", metavar="DIR", type=Path, help="save outputs as .npy here")
     add("--print", action="store_true", help="print the outputs' values")
     add("--repeat", metavar="N", type=_count, default=1, help="call it so often")

@@ -142,6 +142,12 @@ def test_folders(
         assert capsys.readouterr().err == f"error: {folder}: Is a directory\n"
 
 
+def test_seeds_of_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["opt", SCALE, "--check-semantics=-1", "-p", "tir-simplify"]) == 1
+    line = "error: argument --check-semantics: '-1' is no seed; give a number from 0 on\n"
+    assert capsys.readouterr().err == line
+
+
 def test_deep_text_given_to_compile() -> None:
     with pytest.raises(ValueError, match="<text>: nesting is deeper than"):
         xdsl_tvm.compile(branches(2000))
