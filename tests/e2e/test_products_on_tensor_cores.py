@@ -1,10 +1,11 @@
-"""Scheduled products on tensor cores, lowered: run below LLVM IR, and as PTX.
+"""Scheduled products, mostly on tensor cores, lowered: run below LLVM IR, and as PTX.
 
 The simulator runs the same kernels as TIR (`tests/unit/passes/tir/test_gpu_schedule.py`).
 """
 
 from __future__ import annotations
 
+from itertools import product as pairs_of
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.interpreters.llvm_kernels.launches import LLVMKernels
 from xdsl_tvm.lowering.llvm_ir import llvm_ir, lowered_functions
 from xdsl_tvm.passes.infra import PassContext
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import ThreadModel, Tile
 from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_interpreter import InterpretedKernels
@@ -113,6 +115,47 @@ def test_lowered_products(
     ]
     # Rows of an odd length are not in pieces of 4 bytes.
     assert bool(copying) == (stages > 1 and (n % 2 == 0 or dtype == "float32"))
+    banks = kernels.counts.banks()
+    assert banks.steps > 0
+    assert banks.conflicts == 0
+
+
+TILES = ThreadModel.TILES
+LAYOUTS = tuple(pairs_of((True, False), (True, False)))
+ONE_STAGE = ((TILES[1], True, False, 1), (TILES[2], False, True, 1))
+
+
+@pytest.mark.parametrize(
+    ("tile", "by_rows", "by_columns", "stages"),
+    [*((tile, *layout, 4) for tile in TILES for layout in LAYOUTS), *ONE_STAGE]
+    if MANY
+    else [(TILES[3], True, False, 4)],
+)
+def test_products_of_threads(
+    tile: Tile,
+    by_rows: bool,
+    by_columns: bool,
+    stages: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All tiles that threads may have are without conflicts of banks, too."""
+    monkeypatch.setattr(ThreadModel, "TILES", (tile,))
+    m, n, k = tile.rows, tile.columns, 32
+    shape_a, at_a = ((m, k), "vi, vk") if by_rows else ((k, m), "vk, vi")
+    shape_b, at_b = ((n, k), "vj, vk") if by_columns else ((k, n), "vk, vj")
+    parts = {"a": shape_a, "b": shape_b, "at_a": at_a, "at_b": at_b}
+    module, ctx = parse(product("float32", m=m, n=n, k=k, **parts)), new_context()
+    with PassContext(config={"tir.use_async_copy": stages > 1}):
+        GPUSchedule("cuda -arch=sm_80", stages=stages).apply(ctx, module)
+        functions = lowered_functions(ctx, module, "nvptx", "sm_80")
+    rng = np.random.default_rng(m)
+    a, b = (rng.uniform(-1, 1, each).astype("f4") for each in (shape_a, shape_b))
+    result = np.full((m, n), np.nan, "f4")
+    kernels = LLVMKernels(functions, count_accesses=True)
+    shared = stages * (m + n) * 16 * 4
+    kernels.launch("main_kernel", (1, 1, 1), (16, 16, 1), [a, b, result], shared)
+    left, right = a if by_rows else a.T, b.T if by_columns else b
+    np.testing.assert_allclose(result, left.astype("f8") @ right, 1e-5, 1e-5)
     banks = kernels.counts.banks()
     assert banks.steps > 0
     assert banks.conflicts == 0

@@ -25,7 +25,7 @@ from xdsl_tvm.analysis.arith.expr import Call, Expr
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._gpu_schedule.device import WARP
 from xdsl_tvm.passes.tir._gpu_schedule.product import Operand, ProductKernel
-from xdsl_tvm.passes.tir._gpu_schedule.product_time import Tile, TimeModel, clipped
+from xdsl_tvm.passes.tir._gpu_schedule.product_time import Tile, clipped
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
 from xdsl_tvm.passes.tir.rewriting.matrix_fragments import (
     COLUMNS,
@@ -96,10 +96,6 @@ class UnitsKernel(ProductKernel):
     def height(self) -> int:
         """Warps."""
         return self.warp_rows * self.warp_columns
-
-    @cached_property
-    def model(self) -> TimeModel:
-        return TimeModel(self.device.rates, self.device.multiprocessors)
 
     def candidates(self) -> Sequence[Tile]:
         """As many rows and columns as the least powers of two hold that are not fewer

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i32
 from xdsl.ir import Attribute, SSAValue
@@ -114,6 +115,8 @@ class Operand:
 @dataclass
 class ProductKernel(ABC):
     """Writes one kernel."""
+
+    MODEL: ClassVar[type[TimeModel]] = TimeModel
 
     code: LoopCode
     found: Contraction
@@ -217,10 +220,10 @@ class ProductKernel(ABC):
         """The tiles to choose from, without rows and columns that there are not; the one
         that is for extents that are not known, where some are not."""
 
-    @property
-    @abstractmethod
+    @cached_property
     def model(self) -> TimeModel:
         """By which the tile is chosen."""
+        return self.MODEL(self.device.rates, self.device.multiprocessors)
 
     @cached_property
     def choice(self) -> ProductTime | None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import ClassVar, Final
 
 from xdsl.ir import SSAValue
 
@@ -34,6 +34,8 @@ _BANKS_BYTES: Final = 128
 class ThreadProduct(ProductKernel):
     """Writes one kernel."""
 
+    MODEL: ClassVar = ThreadModel
+
     # ---- sizes ----
 
     @property
@@ -43,10 +45,6 @@ class ThreadProduct(ProductKernel):
     @property
     def height(self) -> int:
         return self.device.threads // self.width
-
-    @cached_property
-    def model(self) -> ThreadModel:
-        return ThreadModel(self.device.rates, self.device.multiprocessors)
 
     def candidates(self) -> Sequence[Tile]:
         """No tile has fewer rows or columns than there are rows or columns of threads."""

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
-from typing import Final
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import BFloat16Type, bf16, f16, i32
 from xdsl.ir import Attribute, SSAValue
@@ -172,6 +172,8 @@ def match_warpgroups(found: Contraction) -> Contraction | None:
 class WarpgroupKernel(ProductKernel):
     """Writes one kernel."""
 
+    MODEL: ClassVar = GroupModel
+
     _count: int = field(init=False, default=1)
     """Tiles of a block."""
     _place: Callable[[Expr], None] = field(init=False)
@@ -192,10 +194,6 @@ class WarpgroupKernel(ProductKernel):
     def groups(self) -> int:
         """Warpgroups that multiply."""
         return self.tile_rows // GROUP_ROWS
-
-    @cached_property
-    def model(self) -> GroupModel:
-        return GroupModel(self.device.rates, self.device.multiprocessors)
 
     def candidates(self) -> Sequence[Tile]:
         most = max(self.device.warpgroup_tile, GROUP_ROWS)

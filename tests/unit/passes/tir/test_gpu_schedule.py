@@ -920,11 +920,11 @@ WITH_TF32 = replace(UNITS, allow_tf32=True)
 ON_UNITS = (
     ("float16", (16, 24, 72), True, True),
     ("bfloat16", (17, 19, 21), True, False),
-    ("float16", ("m", "n", "k"), False, False),
     ("float32", (16, 24, 40), False, True),
     ("int8", (16, 16, 72), True, True),
 )
 MORE_ON_UNITS = (
+    ("float16", ("m", "n", "k"), False, False),
     ("float16", (40, 24, 72), True, True),
     ("bfloat16", (24, 40, 72), False, True),
     ("float16", (17, 19, 21), True, False),

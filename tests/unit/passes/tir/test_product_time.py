@@ -144,7 +144,7 @@ def former(
     return model.of(tile, sizes, splits)
 
 
-def square(model: TimeModel, side: int) -> Tile:
+def square(model: TimeModel | type[TimeModel], side: int) -> Tile:
     return next(t for t in model.TILES if t.rows == t.columns == side)
 
 
@@ -267,7 +267,9 @@ def test_time_grows_with_the_product(model: type[TimeModel]) -> None:
         for count in (1, 7, 16, 33, 64, 100, 129, 200, 500, 513, 1000, 3000, 5000):
             extents = [300, 400, 500, 3]
             extents[axis] = count
-            times.append(best(made, ProductSizes(*extents, depth, 2, 2, 4)))
+            rows, columns, terms, batch = extents
+            sizes = ProductSizes(rows, columns, terms, batch, depth, 2, 2, 4)
+            times.append(best(made, sizes))
         assert all(before <= after for before, after in pairwise(times)), axis
 
 
