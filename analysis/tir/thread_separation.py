@@ -511,10 +511,17 @@ class _Pair:
         joins = list(divisions.joins())
         variables = dict(self.variables)
         for atom, variable in divisions.variables.items():
-            values = self.analyzer.const_int_bound(atom)
-            variables[variable] = Variable(Kind.THREAD, values.min, values.max)
+            ends = [self._where_reached(access, atom) for access in (self.a, self.b)]
+            low, high = min(each.min for each in ends), max(each.max for each in ends)
+            variables[variable] = Variable(Kind.THREAD, low, high)
         pair = replace(self, variables=variables, dimensions=dimensions, joins=joins)
         return pair.by_digits(wanted)
+
+    def _where_reached(self, access: ThreadAccess, atom: Expr) -> Bound:
+        """The values of an expression where an access is reached."""
+        parts = [part for each in access.conditions for part in conjuncts(each)]
+        with self.analyzer.assumed(parts):
+            return self.analyzer.const_int_bound(atom)
 
     def _is_one_value(self, value: SSAValue) -> bool:
         """Whether it is the same in both threads."""
@@ -950,8 +957,10 @@ def _never_zero(difference: _Difference, equal: set[SSAValue]) -> bool:
 
 def _equal_digits(difference: _Difference, offset: int) -> set[SSAValue] | None:
     """What is equal where a difference with an offset is 0; None if it never is."""
-    equal: set[SSAValue] = set()
-    digits = sorted(difference.digits, key=lambda digit: digit[0])
+    found = difference.digits
+    # Those of one value would be in the way of others of their weight.
+    equal = {value for _, spread, value in found if spread == 0 and value is not None}
+    digits = sorted((each for each in found if each[1]), key=lambda digit: digit[0])
     rest = sum(_times(weight, spread) for weight, spread, _ in digits)
     low, high = difference.low + offset, difference.high + offset
     while digits:

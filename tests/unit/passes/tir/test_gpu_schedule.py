@@ -531,6 +531,23 @@ def test_transposes_of_symbolic_extents(axes: str) -> None:
     VerifyThreadSync()(module)
 
 
+@pytest.mark.parametrize("channels", [32, *([33, 40] * MANY)])
+def test_blocks_of_small_images_are_apart(channels: int) -> None:
+    """That a thread is outside of an image is said of a remainder of its number."""
+    text = script(
+        [f"A nx4x4x{channels} float16", f"C nx{channels}x4x4 float16"],
+        f"""
+    for i, j, h, l in T.grid(n, {channels}, 4, 4):
+        with T.block("C"):
+            vi, vj, vk, vl = T.axis.remap("SSSS", [i, j, h, l])
+            C[vi, vj, vk, vl] = A[vi, vk, vl, vj]
+""",
+    )
+    module = parse(text)
+    until_barriers(SMALL).apply(new_context(), module)
+    VerifyThreadSync()(module)
+
+
 # ---- products ----
 
 
