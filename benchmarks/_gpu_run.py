@@ -119,8 +119,8 @@ def check_gpu(manifest: Any, capability: tuple[int, int]) -> None:
         here = ".".join(map(str, capability))
         only = "" if newer == "all" else " only"
         raise RuntimeError(
-            f"kernels for {manifest['arch']} run on compute capability {least}{only}, and "
-            f"this GPU has {here}; build for it with --arch"
+            f"kernels for {manifest['arch']} run on compute capability {least}{only}, "
+            f"and this GPU has {here}; build for it with --arch"
         )
 
 

@@ -224,8 +224,8 @@ def gpu_pipeline(
     TVM's lists of passes for `target`, that of TIR up to MakePackedAPI: functions of the
     host are called by their own signature. What no barrier of a block can order is
     refused. What a Relax function needs is one allocation, in which memory begins at
-    multiples of 256 bytes. With `fuse_multiply_add` products that schedules make round once per term;
-    `allow_tf32` is that of schedules.
+    multiples of 256 bytes. With `fuse_multiply_add` products that schedules make round
+    once per term; `allow_tf32` is that of schedules.
     """
     options = f'target="{target}"'
     options += "" if fuse_multiply_add else " fuse_multiply_add=false"

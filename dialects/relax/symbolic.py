@@ -500,9 +500,7 @@ def provably_covers(lhs: DimLike, rhs: DimLike) -> bool:
     takes a quotient and what is divided for independent of each other.
     """
     difference = without_floormod(Dim.of(lhs) - rhs)
-    return (
-        bounds(difference).min >= 0 or bounds(_without_quotients(difference)).min >= 0
-    )
+    return bounds(difference).min >= 0 or bounds(_without_quotients(difference)).min >= 0
 
 
 def _without_quotients(dim: Dim) -> Dim:

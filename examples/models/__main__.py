@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--full", action="store_true", help="in the size of the paper")
     parser.add_argument("--compile", action="store_true", help="run machine code")
     parser.add_argument(
-        "-o", "--output", type=Path, help="write the program, or what it becomes, and stop"
+        "-o", "--output", type=Path, help="write the program, or its code, and stop"
     )
     parser.add_argument("--target", choices=("llvm", "cuda"), help="compile to --output")
     parser.add_argument("--arch", metavar="SM", help="the oldest GPU; for cuda")

@@ -150,8 +150,8 @@ class DefaultPipeline(CompositePass):
         fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
         `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's,
         `arena`, or `one-arena`, for which relax-lift-global-buffers comes before it;
-        `alignment`: its alignment (64); `fuse_multiply_add` (true), `allow_tf32` (false): those of
-        tir-gpu-schedule, for `cuda`
+        `alignment`: its alignment (64); `fuse_multiply_add` (true), `allow_tf32` (false):
+        those of tir-gpu-schedule, for `cuda`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.

@@ -112,8 +112,9 @@ class StaticPlanBlockMemory(CompilerPass):
         `relax.memory_plan_dynamic_func_output`, which gives each tensor that is not
         planned and whose shape is not constant a storage of its own of the bounded size;
         created: none; removed: `relax.memory_plan_dynamic_func_output`
-    Differs from TVM: the strategies `arena` and `one-arena` are ours. A `relax.match_cast` and what an
-        external call returns count as uses of the memory that they may be views of.
+    Differs from TVM: the strategies `arena` and `one-arena` are ours. A
+        `relax.match_cast` and what an external call returns count as uses of the memory
+        that they may be views of.
         Devices do not share storages. The end of a tensor's life is no use of it, so that
         `relax-kill-after-last-use` may run before. A storage for tensors in several
         branches is made before them, where TVM makes it in the first, out of sight

@@ -1,7 +1,8 @@
 """Memory-bound kernels of the GPU schedule move few more bytes than their arrays have.
 
 Kernels are interpreted below LLVM IR, which counts the sectors of 32 bytes that each
-instruction of a warp moves. What is read several times counts each time: the cache has it.
+instruction of a warp moves. What is read several times counts each time, though it is in
+the cache.
 """
 
 from __future__ import annotations

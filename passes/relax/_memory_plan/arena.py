@@ -109,7 +109,7 @@ def one_arena_plan(
     groups = dict[tuple[Attribute, Attribute], list[Storage]]()
     for storage in plan:
         size = storage.size
-        if _has_no_negative_terms(size) and symbols.issuperset(size.symbols()):
+        if _has_no_negative_terms(size) and symbols >= set(size.symbols()):
             scope, _, device = storage.kind
             groups.setdefault((scope, device), []).append(storage)
     replaced.clear()

@@ -68,7 +68,7 @@ def bind_filling_call(call: relax.CallOp, callee: tir.FuncOp) -> dict[SSAValue, 
 def _bind(
     callee: tir.FuncOp, types: Sequence[Attribute], dims: Sequence[Dim]
 ) -> dict[SSAValue, Dim]:
-    """The symbols and scalars, given the types of arguments and the scalars after them."""
+    """The symbols and scalars, given types of arguments and the scalars after them."""
     buffers = _matched_buffers(callee)
     handles, scalars = _given(callee, types, dims)
     values = dict[SSAValue, Dim](scalars)
@@ -174,7 +174,8 @@ def _check_shape(
         )
         if dim is None or expected is None or not provably_equal(expected, dim):
             raise NotMergeableError(
-                f"{info} is not proved to have the shape that @{callee.sym_name.data} takes"
+                f"{info} is not proved to have the shape that "
+                f"@{callee.sym_name.data} takes"
             )
 
 

@@ -137,7 +137,8 @@ def test_addresses_of_kernels(chain: ModuleOp) -> None:
         for position in range(count):
             place = ctypes.c_uint64.from_address(arguments + 8 * position).value
             value = ctypes.c_uint64.from_address(place).value
-            if any(start <= value <= start + len(m) for start, m in driver.memory.items()):
+            held = driver.memory.items()
+            if any(start <= value <= start + len(memory) for start, memory in held):
                 seen.add(value)
 
     driver.kernels = {
@@ -162,7 +163,7 @@ def test_a_call_that_fails_releases_it(chain: ModuleOp) -> None:
     assert len(driver.memory) == held
     driver.fails = ""
     driver.capacity = sum(ctypes.sizeof(each) for each in driver.memory.values()) + 400
-    with pytest.raises(MemoryError, match=r"^out of memory: @main needs [0-9n* +]+ bytes"):
+    with pytest.raises(MemoryError, match=r"^out of memory: @main needs .* bytes"):
         compiled["main"](*arrays)
     assert len(driver.memory) == held
 

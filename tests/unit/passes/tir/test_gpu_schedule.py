@@ -435,8 +435,11 @@ def test_transposes_by_squares(dtype: str, shape: Sequence[int]) -> None:
     assert '"shared"' not in str(scheduled(text))
 
 
+_SIZES = {"m": 19, "n": 35}
+
+
 def moved_at_once(module: ModuleOp) -> set[int]:
-    """The greatest steps of loops that are vectors: of loads, and of stores to memory."""
+    """How many elements vectors of loads and of stores to memory have."""
     loops = [op for op in module.walk() if isinstance(op, tir.ForOp)]
     return {
         int(tir.constant_value(op.extent) or 0)
@@ -475,7 +478,7 @@ def test_ragged_transposes(
             C[vi, vj] = A[vj, vi]
 """,
     )
-    a = numbers(dtype, *({"m": 19, "n": 35}.get(str(each), each) for each in shape))
+    a = numbers(dtype, *(_SIZES.get(str(each)) or int(each) for each in shape))
     check(text, [a], [a.T.copy()], 0.0)
     module = scheduled(text)
     assert moved_at_once(module) == widths
@@ -878,7 +881,7 @@ MORE_POOLS = (
 
 @pytest.mark.parametrize(
     ("op", "dtype", "layout", "shape", "padding"),
-    (*POOLS, *(MORE_POOLS if MANY else ())),
+    [*POOLS, *(MORE_POOLS if MANY else ())],
 )
 def test_pooling(
     op: str,
