@@ -27,11 +27,14 @@ class Use(NamedTuple):
 
 @dataclass
 class Term:
-    """An expression of a block; `place` is the last binding that it depends on."""
+    """An expression of a block; `place` is the last binding that it depends on.
+
+    `may_share` is asked of terms with several uses only.
+    """
 
     tree: Expr
     place: int
-    may_share: bool
+    may_share: Callable[[], bool]
     uses: list[Use] = field(default_factory=list[Use])
 
     @property
@@ -45,7 +48,7 @@ class Term:
 
     def shared_in(self) -> int | None:
         """The round in which the term is shared, None if it is not."""
-        if not self.may_share or len(self.uses) < 2:
+        if len(self.uses) < 2 or not self.may_share():
             return None
         turn = sorted(use.start for use in self.uses)[1]
         while sum(use.start <= turn != use.hole for use in self.uses) < 2:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, MutableMapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -443,13 +444,8 @@ class _Eliminator:
 
         def term(tree: Expr) -> Term:
             if info is None:
-                return Term(tree, -1, self._text.is_bindable(tree))
-            may_share = (
-                self._text.is_bindable(tree)
-                and info.is_visible(tree)
-                and (self._text.is_total(tree) or info.is_evaluated(tree))
-            )
-            return Term(tree, info.place(tree), may_share)
+                return Term(tree, -1, lambda: self._text.is_bindable(tree))
+            return Term(tree, info.place(tree), partial(self._may_share, tree, info))
 
         merged: _Counts = {}
         for tree in sorted(self._unbound(counts), key=self._text.order):
@@ -459,6 +455,14 @@ class _Eliminator:
             lambda tree: [same(part) for part in self._unbound(self._text.parts(tree))],
             term,
             self._text.order,
+        )
+
+    def _may_share(self, tree: Expr, block: _Block) -> bool:
+        """Whether a term may be bound before what uses it in a block."""
+        return (
+            self._text.is_bindable(tree)
+            and block.is_visible(tree)
+            and (self._text.is_total(tree) or block.is_evaluated(tree))
         )
 
     def _introduce(
