@@ -287,6 +287,17 @@ def _shape_attr(shape: tuple[int, ...]) -> ArrayAttr[IntAttr]:
     return ArrayAttr(IntAttr(extent) for extent in shape)
 
 
+@lru_cache(maxsize=4096)
+def buffer_of(
+    shape: tuple[int, ...], element_type: Attribute, scope: str | StringAttr
+) -> BufferType:
+    """The one `BufferType` with these parts, for those that passes make.
+
+    What is kept by the identity of types is found for it again.
+    """
+    return BufferType(shape, element_type, scope)
+
+
 def _scope_attr(scope: str | StringAttr) -> StringAttr:
     return string_attr(scope) if isinstance(scope, str) else scope
 

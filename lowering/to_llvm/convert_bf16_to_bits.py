@@ -189,6 +189,8 @@ class _Retyping:
         # By identity: hashing a type takes longer than everything else here. The
         # attribute is kept, so that its identity stays its own.
         self._known: dict[int, tuple[Attribute, Attribute]] = {}
+        self._stays: set[int] = set()
+        """Those without bf16."""
 
     def concerns(self, op: Operation) -> bool:
         """Whether a type or attribute of `op` has bf16 in it."""
@@ -200,13 +202,9 @@ class _Retyping:
             for block in region.blocks:
                 attributes += [argument.type for argument in block.args]
         # Every op is asked, so that attributes that are known take no call.
-        known = self._known
+        stays = self._stays
         for attribute in attributes:
-            found = known.get(id(attribute))
-            if found is None:
-                if self._changes(attribute):
-                    return True
-            elif found[1] is not attribute:
+            if id(attribute) not in stays and self._changes(attribute):
                 return True
         return False
 
@@ -235,6 +233,8 @@ class _Retyping:
         known = self._known.get(id(attribute))
         if known is None:
             known = self._known[id(attribute)] = (attribute, self._converted(attribute))
+            if known[1] is attribute:
+                self._stays.add(id(attribute))
         return known[1]
 
     def _converted(self, attribute: Attribute) -> Attribute:

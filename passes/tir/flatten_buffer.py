@@ -48,6 +48,7 @@ from xdsl_tvm.analysis.tir.flat_index import (
     reaches_beyond_32_bits,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import buffer_of
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
@@ -542,7 +543,7 @@ def _flat_type(
     """The type of a flat buffer, and its dynamic extents."""
     static = [each if isinstance(each, int) else DYNAMIC_INDEX for each in extents]
     dynamic = [each for each in extents if not isinstance(each, int)]
-    return tir.BufferType(static, element, op.type.scope), dynamic
+    return buffer_of(tuple(static), element, op.type.scope), dynamic
 
 
 _KEPT = ("name", "data_alignment", "offset_factor", "buffer_kind", "index_type")

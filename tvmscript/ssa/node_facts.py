@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import buffer_of
 from xdsl_tvm.tvmscript.nodes import expressions as ex
 from xdsl_tvm.tvmscript.nodes import statements as st
 from xdsl_tvm.tvmscript.nodes.expressions import Expr, ScriptTypeError
@@ -83,7 +84,7 @@ def buffer_type(buffer: Buffer) -> tir.BufferType:
         extent.value if isinstance(extent, ex.IntImm) else DYNAMIC_INDEX
         for extent in buffer.shape
     ]
-    return tir.BufferType(shape, buffer.type, buffer.scope())
+    return buffer_of(tuple(shape), buffer.type, buffer.scope())
 
 
 def index_type_of(buffer: Buffer) -> IntegerType | None:

@@ -20,6 +20,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.dialects.tir.types import buffer_of
 
 _ALWAYS_WRITTEN = (tir.ForKind.VECTORIZED, tir.ForKind.THREAD_BINDING)
 """Kinds of loops that are written where there is one iteration, too."""
@@ -105,7 +106,7 @@ class LoopCode:
         """A buffer for the rest of the block that is being written."""
         static = [e if isinstance(e, int) else DYNAMIC_INDEX for e in shape]
         dynamic = [self.value(extent) for extent in shape if isinstance(extent, Expr)]
-        type_ = tir.BufferType(static, dtype, scope)
+        type_ = buffer_of(tuple(static), dtype, scope)
         op = tir.AllocBufferOp(type_, dynamic, name=name)
         set_name_hint(op.buffer, name)
         self.insert(op)
