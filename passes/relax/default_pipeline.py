@@ -149,9 +149,10 @@ class DefaultPipeline(CompositePass):
         `pipeline`: `target`, the list of the target; `default_build`, the one without
         fusion; `zero`, only what comes before memory; `cuda`, that of the target `cuda`;
         `memory`: the strategy of `relax-static-plan-block-memory`: `tokens`, TVM's,
-        `arena`, or `one-arena`, for which relax-lift-global-buffers comes before it;
-        `alignment`: its alignment (64); `fuse_multiply_add` (true), `allow_tf32` (false):
-        those of tir-gpu-schedule, for `cuda`
+        `arena`, for a CPU with `share_results`, or `one-arena`, for which
+        relax-lift-global-buffers comes before it; `alignment`: its alignment (64);
+        `fuse_multiply_add` (true), `allow_tf32` (false): those of tir-gpu-schedule, for
+        `cuda`
     Rewrites: the passes of the reference's pipeline, in its order, as far as they exist
         (docs/pipelines.md); `xdsl-tvm opt --print-pipeline` prints the list. Passes that
         a PassContext disables do not run, and its instruments see each of them.
@@ -208,14 +209,16 @@ class DefaultPipeline(CompositePass):
             elif row.name in _FOR_TARGET:
                 found.append(_dispatched(row.name, self.target))
             elif (each := row.find()) is StaticPlanBlockMemory:
-                found += self._planning()
+                found += self._planning(pipeline)
             elif each is not None:
                 found.append(each())
         return tuple(found)
 
-    def _planning(self) -> tuple[ModulePass, ...]:
+    def _planning(self, pipeline: str) -> tuple[ModulePass, ...]:
         """What plans memory."""
-        plan = StaticPlanBlockMemory(self.memory, self.alignment)
+        # Of a GPU, graphs capture no storage that is a result's.
+        shares = self.memory == "arena" and pipeline != "cuda"
+        plan = StaticPlanBlockMemory(self.memory, self.alignment, share_results=shares)
         if self.memory != "one-arena":
             return (plan,)
         # Late: code for the processor does not need it.

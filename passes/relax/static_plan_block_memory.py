@@ -47,7 +47,8 @@ class StaticPlanBlockMemory(CompilerPass):
         storages; `arena`, where all tensors of one scope and device with constant
         sizes are at offsets in one storage; or `one-arena`, where those are with it whose
         sizes the parameters' symbols give; `alignment`: what these offsets are multiples
-        of, in bytes, a power of two (64)
+        of, in bytes, a power of two (64); `share_results` (false): with `arena`, tensors
+        may be in the memory of results, which callers own, before these are computed
     Rewrites: before
 
             %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x4xf32>
@@ -95,14 +96,18 @@ class StaticPlanBlockMemory(CompilerPass):
         the other in one, and all offsets are multiples of the alignment whatever the
         symbols are: where a tensor may end elsewhere, units are rounded up. It has not
         those whose sizes need symbols that the body defines, or may be sums with
-        negative terms. Time is that of sorting the storages of a function by
-        size, and linear otherwise; storages are placed before the first tensor on them,
-        or of the `relax.if` around it where tensors in several branches share.
-    Leaves alone: tensors that a function or a branch returns, that are a condition, or
-        that anything else than such a call uses, as calls of Relax functions and
-        operators; tensors used in another block than theirs, or in regions of other
-        operations than `relax.if` and `relax.dataflow`; what is on a storage already.
-        Nothing is freed: `relax-kill-after-last-use` does that.
+        negative terms. With `share_results`, up to 8 results of constant size, which the
+        function allocates outside of branches and returns, are on storages, too: tensors
+        that end before a result is allocated may be on its storage, if their elements are
+        no larger, where an arena gets smaller by that. Time is that of sorting the
+        storages of a function by size, and linear otherwise; storages are placed before
+        the first tensor on them, or of the `relax.if` around it where tensors in several
+        branches share.
+    Leaves alone: tensors that a function (but for `share_results`) or a branch returns,
+        that are a condition, or that anything else than such a call uses, as calls of
+        Relax functions and operators; tensors used in another block than theirs, or in
+        regions of other operations than `relax.if` and `relax.dataflow`; what is on a
+        storage already. Nothing is freed: `relax-kill-after-last-use` does that.
     Errors: an unknown strategy; an alignment that is no power of two; an upper bound that
         is no positive integer; `tir_var_upper_bound` that is no dictionary;
         `tir_non_negative_var` that is no array of strings; a planned tensor
@@ -112,21 +117,22 @@ class StaticPlanBlockMemory(CompilerPass):
         `relax.memory_plan_dynamic_func_output`, which gives each tensor that is not
         planned and whose shape is not constant a storage of its own of the bounded size;
         created: none; removed: `relax.memory_plan_dynamic_func_output`
-    Differs from TVM: the strategies `arena` and `one-arena` are ours. A
-        `relax.match_cast` and what an external call returns count as uses of the memory
-        that they may be views of.
-        Devices do not share storages. The end of a tensor's life is no use of it, so that
-        `relax-kill-after-last-use` may run before. A storage for tensors in several
-        branches is made before them, where TVM makes it in the first, out of sight
-        of the others; a size with symbols that a branch defines is not used after the
-        branch. Symbols are never negative here, so that `tir_non_negative_var` is only
-        checked. That symbols stay within their upper bounds is trusted, as in TVM.
+    Differs from TVM: the strategies `arena` and `one-arena`, and `share_results`, are
+        ours. A `relax.match_cast` and what an external call returns count as uses of the
+        memory that they may be views of. Devices do not share storages. The end of a
+        tensor's life is no use of it, so that `relax-kill-after-last-use` may run before.
+        A storage for tensors in several branches is made before them, where TVM makes it
+        in the first, out of sight of the others; a size with symbols that a branch
+        defines is not used after the branch. Symbols are never negative here, so that
+        `tir_non_negative_var` is only checked. That symbols stay within their upper
+        bounds is trusted, as in TVM.
     """
 
     name = "relax-static-plan-block-memory"
 
     strategy: str = "tokens"
     alignment: int = 64
+    share_results: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         self._check_options()
@@ -164,7 +170,13 @@ class StaticPlanBlockMemory(CompilerPass):
         }
         storages = token_plan(steps, sizes)
         if self.strategy == "arena":
-            storages = arena_plan(steps, sizes, storages, self.alignment)
+            storages = arena_plan(
+                steps,
+                sizes,
+                storages,
+                self.alignment,
+                share_results=self.share_results,
+            )
         elif self.strategy == "one-arena":
             symbols = frozenset(func.symbol_names)
             storages = one_arena_plan(steps, sizes, storages, self.alignment, symbols)

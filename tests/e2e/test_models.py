@@ -20,6 +20,7 @@ from models.digits_cnn import DigitsCNN
 from models.gpt2 import GPT2
 from models.network import Wide
 from support import paths
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr
 
 import xdsl_tvm
 from xdsl_tvm.analysis.structural_equal import structural_equal
@@ -28,6 +29,7 @@ from xdsl_tvm.interpreters.relax import interpret
 from xdsl_tvm.lowering.pipelines import run_pipeline
 from xdsl_tvm.passes.infra import pipeline_text
 from xdsl_tvm.passes.relax.default_pipeline import DefaultPipeline
+from xdsl_tvm.passes.relax.report_memory_plan import memory_reports
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.tools import cli
 from xdsl_tvm.tvmscript.parser import parse
@@ -91,6 +93,21 @@ def test_plans_of_memory_are_proved(name: str):
         run_pipeline(new_context(), module, (plan, after))
         assert any(isinstance(op, relax.AllocStorageOp) for op in module.walk())
         run_pipeline(new_context(), module, "relax-verify-memory-plan")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_memory_is_what_is_alive_at_once(name: str):
+    """Results and all between them, in so many images or after so many tokens."""
+    module = MODELS[name].small().build().clone()
+    plan = ('relax-default-pipeline{memory="arena"}', "relax-verify-memory-plan")
+    run_pipeline(new_context(), module, plan)
+    func = module["main"]
+    assert isinstance(func, relax.FuncOp)
+    extents = {symbol: IntegerAttr(512, 64) for symbol in func.symbol_names}
+    func.attributes["tir_var_upper_bound"] = DictionaryAttr(extents)
+    (report,) = memory_reports(module)
+    assert report.ratio is not None
+    assert 1 <= report.ratio <= 1.02, str(report)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -97,6 +97,33 @@ def test_tensors_on_storages(size: int, optimize: bool):
     np.testing.assert_array_equal(main(values(size)), values(size) * 8)
 
 
+def test_the_memory_of_a_result_has_others_before():
+    """Also where a caller passes it, at any address."""
+    t = "tensor<1000xf32>"
+    text = body(
+        f"""
+  %s = relax.memory.alloc_storage 4000 on 0 scope "global" dtype f32 : !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> {t}
+  relax.call impure @twice(%x, %a) : ({t}, {t}) -> ()
+  %b = relax.builtin.alloc_tensor on 0 scope "global" : {t}
+  relax.call impure @twice(%a, %b) : ({t}, {t}) -> ()
+  relax.memory.kill_tensor %a : {t}
+  %r = relax.memory.alloc_tensor %s at 0 : !relax.object -> {t}
+  relax.memory.kill_storage %s : !relax.object
+  relax.call impure @twice(%b, %r) : ({t}, {t}) -> ()
+  relax.return %r : {t}
+""",
+        f"(%x: {t}) -> {t}",
+    )
+    main = compiled(text)
+    first, second = main(values(1000)), main(values(1000) + 1)
+    np.testing.assert_array_equal(first, values(1000) * 8)
+    np.testing.assert_array_equal(second, values(1000) * 8 + 8)
+    out = np.zeros(1001, np.float32)[1:]
+    main(values(1000), out=out)
+    np.testing.assert_array_equal(out, first)
+
+
 class MallocInfo(ctypes.Structure):
     """What `mallinfo2` of the GNU C library gives: ten numbers."""
 

@@ -38,7 +38,6 @@ from xdsl_tvm.lowering.relax.conversion.calling_convention import (
 from xdsl_tvm.lowering.relax.conversion.calling_convention import Leaf as LeafType
 from xdsl_tvm.lowering.relax.conversion.calls import origin
 from xdsl_tvm.lowering.relax.conversion.extents import Scope
-from xdsl_tvm.lowering.relax.conversion.memory import KILLS
 from xdsl_tvm.lowering.relax.conversion.module import ModuleView
 from xdsl_tvm.lowering.relax.conversion.packed import PackedCode
 from xdsl_tvm.lowering.relax.conversion.values import (
@@ -325,26 +324,12 @@ class FunctionConverter(PackedCode):
     def _alloc_storage(self, op: relax.AllocStorageOp) -> Value:
         self.expect_host(op.device_index.value.data, op.storage_scope.data)
         (size,) = self.actual([op.size.data])
-        if self._is_of_result(op):
-            # The tensor on it is written where the caller wants it.
-            return Storage(size, None)
+        if (of_result := self.result_storage(op, size)) is not None:
+            return of_result
         storage = self.new_storage(size)
         assert storage.memory is not None, "made"
         storage.memory.base.name_hint = op.result.name_hint
         return storage
-
-    def _is_of_result(self, op: relax.AllocStorageOp) -> bool:
-        """Whether the only tensor on a storage is a result of the function."""
-        users = [
-            u.operation for u in op.result.uses if not isinstance(u.operation, KILLS)
-        ]
-        if len(users) != 1 or users[0].parent is not op.parent:
-            return False
-        (tensor,) = users
-        return (
-            isinstance(tensor, relax.AllocTensorFromStorageOp)
-            and (tensor.result, ()) in self.destinations
-        )
 
     def _alloc_tensor_on(self, op: relax.AllocTensorFromStorageOp) -> Value:
         (offset,) = self.actual([op.offset.data])
@@ -361,10 +346,11 @@ class FunctionConverter(PackedCode):
     ) -> Value:
         if not isinstance(storage, Storage):
             raise self.cv.fail(f"a {kind(storage)} is no storage")
-        if storage.memory is None:
+        if storage.result is result:
             tensor = self.destination(result, (), dims, dtype)
             if tensor is not None:
                 return tensor
+        if storage.memory is None:
             storage = self.new_storage(storage.size)
         tensor = self.on_storage(storage, offset, dims, dtype)
         tensor.memref.name_hint = result.name_hint

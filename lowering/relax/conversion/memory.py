@@ -141,6 +141,36 @@ class MemoryCode(ExtentCode):
         sizes = [] if size.value is not None else [self.index(size)]
         return Storage(size, self._own(self._allocated(type_, sizes, size)))
 
+    def result_storage(self, op: relax.AllocStorageOp, size: Dim) -> Storage | None:
+        """The memory of a result as a storage, where a tensor on it is that result.
+
+        Others may be on it before, if the result needs all of it. None for another
+        storage.
+        """
+        tensors = [
+            u.operation for u in op.result.uses if not isinstance(u.operation, KILLS)
+        ]
+        for tensor in tensors:
+            if (
+                not isinstance(tensor, relax.AllocTensorFromStorageOp)
+                or tensor.parent is not op.parent
+                or (output := self.destinations.get((tensor.result, ()))) is None
+            ):
+                continue
+            if len(tensors) == 1:
+                # The tensor is written where the caller wants it.
+                return Storage(size, None, tensor.result)
+            dims, dtype = self.allocated_info(tensor.result.type)
+            if (
+                tensor.offset.data == Dim.constant(0)
+                and dtype == output.dtype
+                and size.value is not None
+                and product(dims) == product(output.dims)
+                and _bytes_needed(output) == size
+            ):
+                return Storage(size, Memory(self._bytes(output)), tensor.result)
+        return None
+
     # -- views
 
     def on_storage(
@@ -156,12 +186,16 @@ class MemoryCode(ExtentCode):
         self, value: Tensor, offset: Dim, dims: tuple[Dim, ...], dtype: Attribute
     ) -> Tensor:
         """The memory of a tensor, from an offset in bytes on, as another tensor."""
-        size = product(value.dims) * element_bytes(value.dtype)
-        pointer = self.pointer(value.memref)
-        base = self._unrealized(pointer, _bytes_type(size))
-        view = self._view(base, size, offset, dims, dtype)
+        size = _bytes_needed(value)
+        view = self._view(self._bytes(value), size, offset, dims, dtype)
         at_start = value.at_start and offset == Dim.constant(0)
         return Tensor(view, dims, dtype, value.memory, at_start, value.is_constant)
+
+    def _bytes(self, value: Tensor) -> SSAValue:
+        """The memory of a tensor, as a memref of bytes."""
+        return self._unrealized(
+            self.pointer(value.memref), _bytes_type(_bytes_needed(value))
+        )
 
     def _view(
         self,
@@ -373,6 +407,11 @@ class MemoryCode(ExtentCode):
 
 KILLS = (relax.KillTensorOp, relax.KillStorageOp, relax.VMKillObjectOp)
 """Operations that end the life of a name."""
+
+
+def _bytes_needed(value: Tensor) -> Dim:
+    """The bytes of all elements of a tensor."""
+    return product(value.dims) * element_bytes(value.dtype)
 
 
 def _bytes_type(size: Dim) -> AnyMemRef:

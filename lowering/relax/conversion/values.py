@@ -68,10 +68,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Storage:
-    """Raw memory of so many bytes; without `memory` the place of the result."""
+    """Raw memory of so many bytes; without `memory` the place of a result alone."""
 
     size: Dim
     memory: Memory | None
+    result: SSAValue | None = None
+    """The tensor on it that is a result of the function, if the memory is that of one."""
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,14 @@
-"""Plans with all tensors of a scope and device at offsets in one storage, the arena.
-
-Finding the smallest arena is NP-hard (dynamic storage allocation), so several greedy
-packings are tried and the smallest is taken. Each places the tensors in some order at
-the lowest offset, or in the tightest gap, that is free of the tensors placed before that
-live at the same time.
-"""
+"""Plans with all tensors of a scope and device at offsets in one storage, the arena."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from itertools import product as pairs
 from math import gcd, lcm
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import IntegerType, Signedness
 from xdsl.ir import Attribute
 
-from xdsl_tvm.analysis.relax.live_ranges import most_at_once
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.symbolic import bounds, ceildiv
 from xdsl_tvm.dialects.tir.types import bytes_of_lane
@@ -29,28 +19,13 @@ from xdsl_tvm.passes.relax._memory_plan.live_ranges import (
     Step,
     Token,
 )
-from xdsl_tvm.passes.relax._memory_plan.storage_pool import Kind, Storage
-from xdsl_tvm.passes.relax._memory_plan.tokens import kind_of
-
-_BYTES = IntegerType(8, Signedness.UNSIGNED)
-_NEIGHBOURS = 256
-"""Tensors that live at the same time as one tensor, on average: with more of them in a
-function it is not packed, which keeps the time linear."""
+from xdsl_tvm.passes.relax._memory_plan.packing import Block, arena_size, pack
+from xdsl_tvm.passes.relax._memory_plan.result_storages import on_results
+from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
+from xdsl_tvm.passes.relax._memory_plan.tokens import kind_of, shared_kind
 
 Place: TypeAlias = tuple[Attribute, Attribute, relax.Dim, bool]
 """Scope, device and unit, and whether sizes are multiples of the alignment in units."""
-
-
-@dataclass(eq=False)
-class Block:
-    """Units that a tensor needs, from one time to another, both inclusive."""
-
-    start: int
-    end: int
-    size: int
-    alignment: int
-    neighbours: list[Block] = field(default_factory=lambda: [])
-    """The blocks that live at the same time."""
 
 
 def arena_plan(
@@ -58,6 +33,8 @@ def arena_plan(
     sizes: Mapping[Token, relax.Dim],
     storages: Sequence[Storage],
     alignment: int,
+    *,
+    share_results: bool = False,
 ) -> list[Storage]:
     """The plan `storages`, with arenas in the place of storages.
 
@@ -65,7 +42,8 @@ def arena_plan(
     storages are together. Sizes are counted in units, which are bytes where they are
     known, and else what they are multiples of, such as `n + 1` bytes; units whose symbols
     a branch defines are left alone. Offsets are multiples of `alignment` and of the size
-    of an element, in units.
+    of an element, in units. With `share_results`, tensors are in the memory of results of
+    constant size as well, which become storages, where an arena gets smaller by that.
     """
     places = _places(_visible(steps, storages))
     blocks = _blocks(steps, sizes, alignment)
@@ -73,7 +51,8 @@ def arena_plan(
     for (scope, device, unit, _), given in places.items():
         arena = _arena((scope, device), unit, given, blocks)
         _replace(replaced, given, arena)
-    return _replaced(storages, replaced)
+    plan = _replaced(storages, replaced)
+    return on_results(plan, steps, blocks, alignment) if share_results else plan
 
 
 def one_arena_plan(
@@ -159,7 +138,8 @@ def _replaced(
 
 def _joined(storages: Sequence[Storage], alignment: int) -> Storage:
     tensors = [alloc for storage in storages for alloc, _ in storage.tensors]
-    joined = Storage(_shared_kind(storages[0].kind, tensors), relax.Dim.constant(0))
+    scope, _, device = storages[0].kind
+    joined = Storage(shared_kind(scope, device, tensors), relax.Dim.constant(0))
     start = joined.size
     for storage in storages:
         joined.size = start + storage.size
@@ -232,109 +212,8 @@ def _arena(
     taken = (_in_units(storage.size)[1] for storage in storages)
     if size > sum(-(-each // rounding) * rounding for each in taken):
         return None
-    arena = Storage(_shared_kind((scope, _BYTES, device), tensors), unit * size)
+    arena = Storage(shared_kind(scope, device, tensors), unit * size)
     # In the order of allocation, so that the first is where the arena is needed first.
     ordered = sorted(tensors, key=lambda alloc: blocks[alloc].start)
     arena.tensors += [(alloc, unit * offsets[blocks[alloc]]) for alloc in ordered]
     return arena
-
-
-def _shared_kind(kind: Kind, tensors: Iterable[relax.AllocTensorOp]) -> Kind:
-    """The scope and device of `kind`, and the dtype of the tensors, or bytes."""
-    scope, _, device = kind
-    dtypes = {kind_of(alloc)[1] for alloc in tensors}
-    return scope, dtypes.pop() if len(dtypes) == 1 else _BYTES, device
-
-
-# ---- packing ----
-
-
-def pack(blocks: Sequence[Block]) -> dict[Block, int] | None:
-    """Offsets at which no two blocks that live at once overlap: the best that is found.
-
-    None if too many of them live at the same time.
-    """
-    if not _find_neighbours(blocks):
-        return None
-    least = most_at_once((block.start, block.end, block.size) for block in blocks)
-    best: dict[Block, int] | None = None
-    for order, fit in pairs(_ORDERS, _FITS):
-        found = _placed(sorted(blocks, key=order), fit)
-        if best is None or arena_size(found) < arena_size(best):
-            best = found
-        if arena_size(best) == least:
-            break
-    return best
-
-
-def arena_size(offsets: Mapping[Block, int]) -> int:
-    """Where the last block ends."""
-    return max((offset + block.size for block, offset in offsets.items()), default=0)
-
-
-def _find_neighbours(blocks: Sequence[Block]) -> bool:
-    """Find what lives at the same time; False if that is too much."""
-    budget = _NEIGHBOURS * len(blocks)
-    alive = list[Block]()
-    for block in sorted(blocks, key=lambda each: each.start):
-        alive = [each for each in alive if each.end >= block.start]
-        budget -= len(alive)
-        if budget < 0:
-            return False
-        block.neighbours += alive
-        for other in alive:
-            other.neighbours.append(block)
-        alive.append(block)
-    return True
-
-
-_ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
-    lambda block: (-block.size, block.start),
-    lambda block: (block.start, -block.size),
-    lambda block: (-block.size * (block.end - block.start + 1), block.start),
-    lambda block: (block.start - block.end, -block.size),
-    lambda block: (-len(block.neighbours), -block.size),
-)
-"""By size, start, size times life, life, and by how many others live at the same time."""
-
-_Gap: TypeAlias = tuple[int, int | None]
-"""An offset at which a block fits, and the bytes that it leaves; None without an end."""
-
-
-def _lowest(gaps: Sequence[_Gap]) -> int:
-    return gaps[0][0]
-
-
-def _tightest(gaps: Sequence[_Gap]) -> int:
-    closed = [(left, offset) for offset, left in gaps if left is not None]
-    return min(closed)[1] if closed else gaps[0][0]
-
-
-_FITS = (_lowest, _tightest)
-
-
-def _placed(
-    blocks: Sequence[Block], fit: Callable[[Sequence[_Gap]], int]
-) -> dict[Block, int]:
-    offsets = dict[Block, int]()
-    for block in blocks:
-        taken = sorted(
-            (offsets[other], offsets[other] + other.size)
-            for other in block.neighbours
-            if other in offsets
-        )
-        offsets[block] = fit(_gaps(block, taken))
-    return offsets
-
-
-def _gaps(block: Block, taken: Sequence[tuple[int, int]]) -> list[_Gap]:
-    """Where a block fits between taken bytes, which are sorted, and after them."""
-    found = list[_Gap]()
-    free = 0
-    for low, high in taken:
-        if free + block.size <= low:
-            found.append((free, low - free - block.size))
-        if high > free:
-            free = -(-high // block.alignment) * block.alignment
-    found.append((free, None))
-    return found

@@ -80,20 +80,34 @@ class End:
     token: Token
 
 
-Step: TypeAlias = Begin | End | Leave
+@dataclass(frozen=True)
+class Result:
+    """A tensor is allocated that the function returns, outside of branches."""
+
+    token: Token
+
+
+Step: TypeAlias = Begin | End | Leave | Result
 
 
 def planned_lives(func: relax.FuncOp, relax_functions: AbstractSet[str]) -> list[Step]:
     """When the tensors of a function that can be planned begin and end their lives.
 
-    A tensor without uses has no end. See `lives`.
+    They are in the order of execution, branches one after the other. A tensor without
+    uses has no end, and a result none within the function. `relax_functions` are the
+    symbols of the functions that may keep or return their arguments.
     """
     steps: list[Step] = []
-    for event in lives(func, relax_functions):
+    walk = _EventWalk(relax_functions)
+    walk.visit_block(func.body.block)
+    results = walk.results(func)
+    for event in walk.events:
         match event:
             case Token():
                 if not event.escaped:
                     steps.append(Begin(event, event.refs > 0))
+                elif event in results:
+                    steps.append(Result(event))
             case Use():
                 steps += _ended(event.node)
             case Leave():
@@ -116,25 +130,28 @@ def _ended(first: Node) -> Iterator[End]:
         pending += reversed(node.parts)
 
 
-def lives(func: relax.FuncOp, relax_functions: AbstractSet[str]) -> list[Event]:
-    """The events of a function in the order of execution, uses counted in the nodes.
-
-    Branches follow each other. `relax_functions` are the symbols of the functions that
-    may keep or return their arguments. Events of escaped nodes are to be skipped.
-    """
-    walk = _EventWalk(relax_functions)
-    walk.visit_block(func.body.block)
-    return walk.events
-
-
 class _EventWalk:
     def __init__(self, relax_functions: AbstractSet[str]) -> None:
         self.events: list[Event] = []
+        """In the order of execution, uses counted in the nodes; those of nodes that have
+        escaped are to be skipped."""
         self._relax_functions = relax_functions
         self._nodes: dict[SSAValue, Node] = {}
         self._blocks = 0
         self._block = 0
         self._defined = set[str]()
+
+    def results(self, func: relax.FuncOp) -> set[Token]:
+        """The tensors that the function returns and allocates in its own block."""
+        found = set[Token]()
+        pending = [self._nodes.get(func.return_op.value)]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Token) and node.alloc.parent is func.body.block:
+                found.add(node)
+            elif isinstance(node, MemoryGroup) and node.is_tuple:
+                pending += node.parts
+        return found
 
     # ---- operations ----
 

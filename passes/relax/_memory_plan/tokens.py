@@ -7,10 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from xdsl.dialects.builtin import IntegerType, Signedness
+from xdsl.ir import Attribute
+
 from xdsl_tvm.dialects import relax
-from xdsl_tvm.passes.relax._memory_plan.live_ranges import Begin, End, Leave, Step, Token
+from xdsl_tvm.passes.relax._memory_plan.live_ranges import (
+    Begin,
+    End,
+    Leave,
+    Result,
+    Step,
+    Token,
+)
 from xdsl_tvm.passes.relax._memory_plan.sizes import allocated_info
 from xdsl_tvm.passes.relax._memory_plan.storage_pool import Kind, Storage, StoragePool
+
+_BYTES = IntegerType(8, Signedness.UNSIGNED)
 
 
 def token_plan(steps: Iterable[Step], sizes: Mapping[Token, relax.Dim]) -> list[Storage]:
@@ -32,6 +44,8 @@ def token_plan(steps: Iterable[Step], sizes: Mapping[Token, relax.Dim]) -> list[
                 pool.release(storage_of[token])
             case Leave(symbols):
                 pool.forget(symbols)
+            case Result():
+                pass
     return storages
 
 
@@ -40,3 +54,11 @@ def kind_of(alloc: relax.AllocTensorOp) -> Kind:
     dtype = allocated_info(alloc).dtype
     assert dtype is not None, "verified"
     return alloc.storage_scope, dtype, alloc.device_index
+
+
+def shared_kind(
+    scope: Attribute, device: Attribute, tensors: Iterable[relax.AllocTensorOp]
+) -> Kind:
+    """The kind of a storage for several tensors: of their dtype, or of bytes."""
+    dtypes = {kind_of(alloc)[1] for alloc in tensors}
+    return scope, dtypes.pop() if len(dtypes) == 1 else _BYTES, device

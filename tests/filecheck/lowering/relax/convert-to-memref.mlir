@@ -180,3 +180,29 @@ relax.func @storage(%x: !s) -> !s attributes {relax.force_pure} {
   relax.call impure @flat4(%x, %x) : (!s, !s) -> ()
   relax.return %r : !s
 }
+
+// The memory of the result has another tensor before, in bytes.
+// CHECK-LABEL: func.func private @shared_with_result(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4xf32>, %[[R:[a-z0-9]+]]: memref<4xf32> {llvm.noalias})
+// CHECK: %[[P:.*]] = builtin.unrealized_conversion_cast %[[R]] : memref<4xf32> to !llvm.ptr
+// CHECK: %[[S:.*]] = builtin.unrealized_conversion_cast %[[P]] : !llvm.ptr to memref<16xi8>
+// CHECK: %[[A:[0-9a-z]+]] = memref.view %[[S]][{{.*}}][] : memref<16xi8> to memref<4xf32>
+// CHECK: func.call @flat4(%[[X]], %[[A]])
+// CHECK: %[[B:[0-9a-z_]+]] = memref.alloc() : memref<4xf32>
+// CHECK: func.call @flat4(%[[A]], %[[B]])
+// CHECK: func.call @flat4(%[[B]], %[[R]])
+// CHECK-NEXT: memref.dealloc %[[B]]
+// CHECK-NEXT: func.return
+relax.func @shared_with_result(%x: !s) -> !s attributes {relax.force_pure} {
+  %s = relax.memory.alloc_storage 16 on 0 scope "global" dtype f32 : !relax.object
+  %a = relax.memory.alloc_tensor %s at 0 : !relax.object -> !s
+  relax.call impure @flat4(%x, %a) : (!s, !s) -> ()
+  %b = relax.builtin.alloc_tensor on 0 scope "global" : !s
+  relax.call impure @flat4(%a, %b) : (!s, !s) -> ()
+  relax.memory.kill_tensor %a : !s
+  %r = relax.memory.alloc_tensor %s at 0 : !relax.object -> !s
+  relax.memory.kill_storage %s : !relax.object
+  relax.call impure @flat4(%b, %r) : (!s, !s) -> ()
+  relax.memory.kill_tensor %b : !s
+  relax.return %r : !s
+}
