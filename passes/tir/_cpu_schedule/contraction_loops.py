@@ -432,7 +432,9 @@ class ContractionLoops(ContractionSizes):
             smart.mul(tile.number, number(self.known_block // steps)), step
         )
         fetched = smart.add(smart.mul(fetched, number(lines)), number(line))
-        if self.panels is None:
+        if self.shares_panels:
+            self._fetch_shared(tile, smart.add(first, length), fetched)
+        elif self.panels is None:
             self._fetch_columns(tile, first, fetched)
         else:
             self._fetch_panels(tile, smart.add(first, length), fetched)
@@ -455,6 +457,25 @@ class ContractionLoops(ContractionSizes):
         }
         trees = [found.nest.tree_at(view(i, found.nest.trees), at) for i in load.indices]
         fetch(self.code, load.buffer, trees, INTO_SECOND_CACHE)
+
+    def _fetch_shared(self, tile: Tile, after: Expr, fetched: Expr) -> None:
+        """Fetch a line of what follows a block that ends at `after` in copied panels: the
+        next terms of the panel, or the next panel."""
+        assert tile.part.columns is not None, "shared"
+        number, terms = self.number, self._terms_of_part
+        terms = number(terms) if isinstance(terms, int) else terms
+        at_end = smart.eq(after, tile.part.terms)
+        panel = smart.add(tile.panel, smart.select(at_end, number(1), number(0)))
+        last = smart.sub(self.count(self.columns, self.width), number(1))
+        panel = smart.minimum(panel, last)
+        lines = number(self.lines_of_panel)
+        term = smart.add(
+            smart.select(at_end, number(0), after), smart.floordiv(fetched, lines)
+        )
+        term = smart.minimum(term, smart.sub(terms, number(1)))
+        column = smart.mul(smart.floormod(fetched, lines), number(self._per_line))
+        indices = [panel, term, column]
+        fetch(self.code, tile.part.columns, indices, INTO_SECOND_CACHE)
 
     @property
     def _per_line(self) -> int:

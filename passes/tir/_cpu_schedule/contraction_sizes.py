@@ -2,8 +2,9 @@
 
 A tile is what registers hold; a panel is the columns of a tile, and a block of it, which
 all tiles of rows go over, is in the second cache; a part is rows for some of the terms,
-which all panels go over, and is in the last cache. Threads wait for each other between
-parts, and results are loaded and stored once for each block: both are few.
+which all panels go over, and is in the last cache, or in the second one where there are
+many rows and panels, and these are copied once for all parts. Threads wait for each other
+between parts, and results are loaded and stored once for each block: both are few.
 """
 
 from __future__ import annotations
@@ -42,13 +43,16 @@ _TERMS = 512
 """Terms that are added to a tile at once, where rows are not copied."""
 _ROWS = 384
 """Rows of a part, where there are more, or their number is not known."""
+_LEAST_ROWS = 128
+"""Rows of a part, at least, where parts are in the second cache."""
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
 _LARGE_COLUMNS = 2 << 20
 """Bytes of panels, and of a matrix, that are fetched before they are used."""
 _MOST_STEPS = 8
-"""Terms that are added for each line that is fetched."""
+_LEAST_STEPS = 4
+"""Terms that are added for each line that is fetched; the least where copies are."""
 
 
 @dataclass(frozen=True)
@@ -289,7 +293,7 @@ class ContractionSizes:
         rows, terms = smart.literal(self.rows), smart.literal(self.terms)
         if rows is not None and terms is not None and rows * terms <= self._held * 3 // 2:
             return None
-        least = self._held // _ROWS
+        least = self._held // (_LEAST_ROWS if self._has_parts_near else _ROWS)
         most = least if rows is None else max(self._held // int(rows), least)
         return self._equal(self.terms, max(most, _MOST_STEPS), _MOST_STEPS)
 
@@ -315,9 +319,22 @@ class ContractionSizes:
         known = [smart.literal(extent) for extent in (self.rows, self.terms)]
         machine = self.machine
         held = machine.second_cache_bytes * 3 // 4
-        if None not in known:
+        if None not in known and not self._has_parts_near:
             held = max(machine.cache_bytes // 2, held)
         return held // self.bytes
+
+    @cached_property
+    def _has_parts_near(self) -> bool:
+        """Whether parts are in the second cache: all of `a` is not, has rows for several
+        parts, and many panels go over it."""
+        rows, terms = smart.literal(self.rows), smart.literal(self.terms)
+        panels = smart.literal(self.count(self.columns, self.width))
+        if rows is None or terms is None or panels is None:
+            return False
+        if len(self.found.terms) != 1 or panels <= _FEW_PANELS:
+            return False
+        is_high = rows > _LEAST_ROWS * 3 // 2
+        return is_high and rows * terms * self.bytes > self.machine.second_cache_bytes
 
     def _equal(self, extent: Expr, most: int, unit: int) -> int | None:
         """Equal stretches of about `most`, multiples of `unit`; None for one stretch."""
@@ -340,10 +357,13 @@ class ContractionSizes:
         No cache has such an operand when the product begins, and what the processor
         fetches by itself comes too late.
         """
-        block, rows = self.known_block, smart.literal(self.rows)
-        terms = smart.literal(self.terms)
+        block, terms = self.known_block, smart.literal(self.terms)
+        if block is None or terms is None:
+            return None
+        if self.shares_panels:
+            return self._ahead_of_copies
         load = self.panels[0] if self.panels is not None else self._lines_of_columns
-        if load is None or block is None or terms is None:
+        if load is None:
             return None
         shape = tir.buffer_definition(load.buffer).type.get_shape()
         # Places in panels are numbers of 32 bits, if those of the program are.
@@ -352,10 +372,26 @@ class ContractionSizes:
         least = _LARGE if self.panels is not None else _LARGE_COLUMNS
         if prod(shape) * self.bytes < least:
             return None
-        tiles = self.part_tiles or -(-int(rows or _ROWS) // self.height)
-        lines = self.lines_of_panel
-        steps = _MOST_STEPS
-        parts = (block, self.part_terms or int(terms), int(terms))
+        return self._fetches(block, int(terms))
+
+    @property
+    def _ahead_of_copies(self) -> tuple[int, int] | None:
+        """The same for panels that are copied for all parts: tiles fetch the next one."""
+        columns, terms = smart.literal(self.columns), smart.literal(self.terms)
+        if columns is None or terms is None or self.known_block is None:
+            return None
+        if columns * (self.part_terms or terms) * self.bytes < _LARGE:
+            return None
+        found = self._fetches(self.known_block, int(terms))
+        # Fetches in each term would take longer than what they gain.
+        return found if found[0] >= _LEAST_STEPS else None
+
+    def _fetches(self, block: int, terms: int) -> tuple[int, int]:
+        """Terms between fetches, and lines fetched then, by the tiles of all rows."""
+        rows = int(smart.literal(self.rows) or _ROWS)
+        tiles = self.part_tiles or -(-rows // self.height)
+        lines, steps = self.lines_of_panel, _MOST_STEPS
+        parts = (block, self.part_terms or terms, terms)
         while any(size % steps for size in parts) or steps > max(tiles // lines, 1):
             steps //= 2
         return steps, -(-lines * steps // tiles)

@@ -57,6 +57,26 @@ def test_panels_are_copied_once_for_all_parts(monkeypatch: pytest.MonkeyPatch) -
     check_semantics(module, (schedule,), tolerance=1e-4)
 
 
+def test_parts_of_many_rows_are_in_the_second_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tiles fetch the next of the panels, which all parts of the rows go over."""
+    for name, value in (("_LEAST_ROWS", 8), ("_LARGE", 256), ("_LEAST_STEPS", 1)):
+        monkeypatch.setattr(contraction_sizes, name, value)
+    module = product(40, 96, 48)
+    schedule = DefaultCPUSchedule(
+        vector_bytes=16, parallel_grain=30, second_cache_bytes=1024
+    )
+    found = schedule(module)
+    tiles, elements = allocated(found)["rows"]
+    assert tiles * elements * 4 < 1024 + 40 * 16
+    loops = {op.loop_var.name_hint for op in found.walk() if isinstance(op, tir.ForOp)}
+    assert {"tile.p", "k.p"} <= loops
+    calls = (op for op in found.walk() if isinstance(op, tir.CallOp))
+    assert "prefetch" in {op.callee.data for op in calls}
+    check_semantics(module, (schedule,), tolerance=1e-4)
+
+
 @pytest.mark.parametrize("init", [True, False])
 def test_the_last_tile_ends_with_the_last_row(init: bool) -> None:
     """Rows that two tiles have are computed twice; sums that go on are not."""
