@@ -473,8 +473,8 @@ class ContractionLoops(ContractionSizes):
             smart.select(at_end, number(0), after), smart.floordiv(fetched, lines)
         )
         term = smart.minimum(term, smart.sub(terms, number(1)))
-        column = smart.mul(smart.floormod(fetched, lines), number(self._per_line))
-        indices = [panel, term, column]
+        elements = number(self._per_line * self.elements_per_column)
+        indices = [panel, term, smart.mul(smart.floormod(fetched, lines), elements)]
         fetch(self.code, tile.part.columns, indices, INTO_SECOND_CACHE)
 
     @property

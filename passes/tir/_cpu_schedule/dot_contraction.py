@@ -37,7 +37,11 @@ from xdsl_tvm.passes.tir._cpu_schedule.contraction_loops import (
 )
 from xdsl_tvm.passes.tir._cpu_schedule.contraction_sizes import steps_behind
 from xdsl_tvm.passes.tir._cpu_schedule.elementwise import write_lanes
-from xdsl_tvm.passes.tir._cpu_schedule.fetching import INTO_FIRST_CACHE, fetch
+from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
+    INTO_FIRST_CACHE,
+    INTO_SECOND_CACHE,
+    fetch,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine
 from xdsl_tvm.passes.tir._schedule.axes import points
 from xdsl_tvm.passes.tir._schedule.contraction import Contraction
@@ -45,6 +49,8 @@ from xdsl_tvm.passes.tir._schedule.maps import is_lazy
 
 _MOST_VECTORS = 4
 _RANK_OF_PANELS = 3
+_ENDS = 2
+"""Columns of a panel whose lines are fetched: the first and the last."""
 _QUADS_AHEAD = 12
 """Quads between what is copied and what is fetched."""
 
@@ -303,19 +309,50 @@ class DotContraction(ContractionLoops):
     def _fetch_quad(self, part: Part, first: Expr, quad: Expr) -> None:
         """Fetch the columns of a panel from `first` on, of some quads later: rows of a
         matrix are too far from each other for the processor to do that by itself."""
-        found, load, number = self.found, self.dots.bytes_of_b, self.number
+        number = self.number
         for k in range(BYTES_OF_DOT):
             term = smart.add(_four(quad), number(BYTES_OF_DOT * _QUADS_AHEAD + k))
             term = smart.add(_four(part.term), term)
             term = smart.minimum(term, smart.sub(self._single_terms, number(1)))
             for within in (0, self.width - 1):
                 column = smart.add(first, number(within))
-                split = self._split(column, found.columns)
-                axes = points([*found.columns, *found.terms], [*split, term])
-                at = {**self.point, **axes}
-                trees = (view(index, found.nest.trees) for index in load.indices)
-                places = [found.nest.tree_at(tree, at) for tree in trees]
-                fetch(self.code, load.buffer, places, INTO_FIRST_CACHE)
+                self._fetch_byte(column, term, INTO_FIRST_CACHE)
+
+    @cached_property
+    def lines_of_panel(self) -> int:
+        """Lines of memory of a quad: those of both ends of the columns of a term."""
+        if self.panels is not None or self.shares_panels:
+            return super().lines_of_panel
+        return _ENDS * BYTES_OF_DOT
+
+    @cached_property
+    def _lines_of_columns(self) -> tir.LoadOp | None:
+        found = self.found
+        if self.shares_panels or len(found.columns) != 1 or len(found.terms) != 1:
+            return None
+        return self.dots.bytes_of_b
+
+    def _fetch_columns(self, tile: Tile, first: Expr, fetched: Expr) -> None:
+        number = self.number
+        term = smart.add(
+            _four(smart.add(tile.part.term, first)),
+            smart.floordiv(fetched, number(_ENDS)),
+        )
+        term = smart.minimum(term, smart.sub(self._single_terms, number(1)))
+        end = smart.mul(smart.floormod(fetched, number(_ENDS)), number(self.width - 1))
+        column = smart.add(smart.add(tile.column, number(self.width)), end)
+        column = smart.minimum(column, smart.sub(self.columns, number(1)))
+        self._fetch_byte(column, term, INTO_SECOND_CACHE)
+
+    def _fetch_byte(self, column: Expr, term: Expr, hints: Sequence[int]) -> None:
+        """Fetch the line of an element of `b`."""
+        found, load = self.found, self.dots.bytes_of_b
+        split = self._split(column, found.columns)
+        axes = points([*found.columns, *found.terms], [*split, term])
+        at = {**self.point, **axes}
+        trees = (view(index, found.nest.trees) for index in load.indices)
+        places = [found.nest.tree_at(tree, at) for tree in trees]
+        fetch(self.code, load.buffer, places, hints)
 
     def _with_columns(self, part: Part, panel: Expr) -> Part:
         part = super()._with_columns(part, panel)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from xdsl_tvm import compile, interpret
 from xdsl_tvm.dialects.tir.processor_instructions import FEATURES, byte_dot
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.lowering.pipelines import llvm_pipeline, run_pipeline
+from xdsl_tvm.passes.tir._cpu_schedule import contraction_sizes
 from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.relax import BlockBuilder, Tensor, Var, op
@@ -113,6 +115,22 @@ def _convolution(channels: int, a: str, b: str, step: int = 1) -> ModuleOp:
                 "int32", A[vn, vi * {step} + vu, vj * {step} + vv, vk]
             ) * T.Cast("int32", B[vu, vv, vk, vo])
 """)
+
+
+def test_the_next_panel_is_fetched_by_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a matrix, and of panels that are copied for several parts."""
+    module = _product(32, 80, 32, "uint8", "int8")
+    schedule = DefaultCPUSchedule(
+        vector_bytes=16, parallel_grain=30, features=SCHEDULE.features
+    )
+    schedules = schedule, replace(schedule, second_cache_bytes=512)
+    before = [str(schedule(module)).count("prefetch") for schedule in schedules]
+    for name in ("_LARGE", "_LARGE_COLUMNS", "_LEAST_ROWS"):
+        monkeypatch.setattr(contraction_sizes, name, 16)
+    monkeypatch.setattr(contraction_sizes, "_LEAST_STEPS", 1)
+    for schedule, count in zip(schedules, before, strict=True):
+        assert str(schedule(module)).count("prefetch") > count
+        check_semantics(module, (schedule,))
 
 
 @pytest.mark.parametrize(
