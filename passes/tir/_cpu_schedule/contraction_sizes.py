@@ -48,8 +48,7 @@ _LEAST_ROWS = 128
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
-_LARGE_COLUMNS = 2 << 20
-"""Bytes of panels, and of a matrix, that are fetched before they are used."""
+"""Bytes of panels, or of a matrix, that are fetched before they are used."""
 _MOST_STEPS = 8
 _LEAST_STEPS = 4
 """Terms that are added for each line that is fetched; the least where copies are."""
@@ -369,8 +368,7 @@ class ContractionSizes:
         # Places in panels are numbers of 32 bits, if those of the program are.
         if DYNAMIC_INDEX in shape or prod(shape) >= 1 << 31:
             return None
-        least = _LARGE if self.panels is not None else _LARGE_COLUMNS
-        if prod(shape) * self.bytes < least:
+        if prod(shape) * self.bytes < _LARGE:
             return None
         return self._fetches(block, int(terms))
 
