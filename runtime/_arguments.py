@@ -24,6 +24,7 @@ from xdsl_tvm.runtime._given_results import Given, check_extents
 from xdsl_tvm.runtime._made_results import taken_over
 from xdsl_tvm.runtime._objects import OBJECTS
 from xdsl_tvm.runtime.ndarray import NDArray
+from xdsl_tvm.runtime.result_memory import RESULTS
 from xdsl_tvm.runtime.signature import (
     ArraySpec,
     Extents,
@@ -82,7 +83,7 @@ class Arrays:
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
         """A new array, for a result."""
-        return np.empty(shape, dtype)
+        return RESULTS.empty(shape, dtype)
 
     def address(self, array: Array) -> int:
         """Where the first element is."""

@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.lowering.runtime_symbols import reporting_name
 from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime.object_cache import ObjectCache
+from xdsl_tvm.runtime.result_memory import RESULTS
 
 if TYPE_CHECKING:
     from xdsl_tvm.passes.infra.module_text import ModuleText
@@ -351,7 +352,7 @@ class StartedFunction:
             return self._whole()(*args)
         numbers = [symbols[name] for name in self._symbols]
         results = [
-            np.empty([symbols[extent] for extent in shape], dtype)
+            RESULTS.empty([symbols[extent] for extent in shape], dtype)
             for dtype, shape in self._results
         ]
         self._entry(*addresses, *map(address_of, results), *numbers)

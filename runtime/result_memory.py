@@ -1,0 +1,95 @@
+"""Memory of large results, which is used again once no array has it.
+
+The system makes the pages of new memory when they are first touched, which takes longer
+than a kernel takes to fill them, and the C library returns large memory to the system as
+soon as it is released. Here it is kept for the next results, and begins at a line of the
+cache.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
+
+_LEAST_BYTES = 1 << 19
+"""Of results that take part: the C library keeps what is smaller."""
+_MOST_BYTES = 128 << 20
+"""That are kept while no array has them."""
+_LINE_BYTES = 64
+_STEPS = 8
+"""Sizes between a power of two and the next, so that results that grow by a little from
+call to call have the same memory."""
+
+
+class _Lent:
+    """Memory as long as arrays have it, of which this is the base."""
+
+    __slots__ = ("__array_interface__", "__weakref__")
+
+    def __init__(self, memory: Array) -> None:
+        address = memory.ctypes.data
+        first = -address % _LINE_BYTES
+        self.__array_interface__ = {
+            "shape": (memory.nbytes - _LINE_BYTES,),
+            "typestr": "|u1",
+            "data": (address + first, False),
+            "version": 3,
+        }
+
+
+class ResultMemory:
+    """Makes arrays for results. Several threads may do so at once."""
+
+    def __init__(self) -> None:
+        self._free: dict[int, Array] = {}
+        """What no array has, by its identity, the longest unused first. Threads take
+        entries out by `pop`, which is done at once."""
+
+    def empty(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
+        """A new array with whatever elements, in the order of C.
+
+        Raises MemoryError or ValueError for a shape of which there can be none.
+        """
+        size = prod(shape) * dtype.itemsize
+        if not _LEAST_BYTES <= size <= _MOST_BYTES or min(shape) < 0:
+            return np.empty(shape, dtype)
+        memory = self._take(_rounded(size) + _LINE_BYTES)
+        lent = _Lent(memory)
+        # Releasing an array may run in any thread, in the middle of anything.
+        weakref.finalize(lent, self._give_back, memory).atexit = False
+        return np.asarray(lent)[:size].view(dtype).reshape(shape)
+
+    @property
+    def kept(self) -> int:
+        """Bytes that no array has."""
+        return sum(memory.nbytes for memory in tuple(self._free.values()))
+
+    def _take(self, size: int) -> Array:
+        for memory in reversed(tuple(self._free.values())):
+            if memory.nbytes == size and self._free.pop(id(memory), None) is not None:
+                return memory
+        return np.empty(size, np.uint8)
+
+    def _give_back(self, memory: Array) -> None:
+        total = memory.nbytes + self.kept
+        for each in tuple(self._free.values()):
+            if total <= _MOST_BYTES:
+                break
+            self._free.pop(id(each), None)
+            total -= each.nbytes
+        self._free[id(memory)] = memory
+
+
+def _rounded(size: int) -> int:
+    step = max((1 << (size.bit_length() - 1)) // _STEPS, 1)
+    return -(-size // step) * step
+
+
+RESULTS = ResultMemory()
+"""That of this process."""
