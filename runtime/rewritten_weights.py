@@ -6,13 +6,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Use
 
 from xdsl_tvm.analysis.relax.functions import relax_functions
+from xdsl_tvm.analysis.relax.product_rows import LEAST_ROWS, product_rows
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import TensorInfo
 
 _CONVOLUTIONS = (relax.Conv1DOp, relax.Conv2DOp, relax.Conv3DOp)
-
-_LEAST_ROWS = 4
-"""As of `relax-pack-weights` by default."""
 
 
 def rewritten_weights(module: ModuleOp) -> frozenset[str | int]:
@@ -43,7 +41,4 @@ def _is_weight(use: Use) -> bool:
     data, weight = (TensorInfo.of(operand.type) for operand in op.operands)
     if data is None or weight is None or data.shape is None or weight.shape is None:
         return False
-    rows = 1
-    for dim in data.shape[:-1]:
-        rows *= _LEAST_ROWS if dim.value is None else dim.value
-    return rows >= _LEAST_ROWS and len(weight.shape) == len("KN")
+    return product_rows(data.shape) >= LEAST_ROWS and len(weight.shape) == len("KN")

@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.relax.product_rows import LEAST_ROWS, product_rows
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.array_bytes import array_bytes, element_places
 from xdsl_tvm.dialects.in_threads import map_in_threads
@@ -97,7 +98,7 @@ class PackWeights(CompilerPass):
     name = "relax-pack-weights"
 
     vector_bytes: int = 64
-    least_rows: int = 4
+    least_rows: int = LEAST_ROWS
     features: str = ""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -152,10 +153,8 @@ class PackWeights(CompilerPass):
             return None
         if terms < _LEAST_TERMS or not provably_equal(x.shape[-1], weight.shape[0]):
             return None
-        rows, least = 1, 1 if is_dot else self.least_rows
-        for dim in x.shape[:-1]:
-            rows *= least if dim.value is None else dim.value
-        if rows < least or proven_result_type(op) is None:
+        least = 1 if is_dot else self.least_rows
+        if product_rows(x.shape, least) < least or proven_result_type(op) is None:
             return None
         width = _width(columns, lanes, self.vector_bytes)
         return _Product(op, constant, width, BYTES_OF_DOT if is_dot else 1)
