@@ -61,6 +61,8 @@ _STEPS = 4
 _FEW_STEPS = 2
 """Steps of an unrolled loop over channels, which share nothing; the fewer ones are for
 tiles that leave no registers for what LLVM reads of the weight of all steps first."""
+_FEW_TERMS = 64
+"""So few terms are over soon: loops around them take as long as a part of them."""
 
 
 def schedule_windowed(
@@ -439,8 +441,12 @@ class _Convolution(TileCode):
 
         Few channels are one block in tiles away from the edges. At edges, where loops
         over the window are short, LLVM would load all that such a block reads first.
+        Where all terms are few, all channels are one, if one vector is read for them.
         """
         size = axis.size or 1
+        terms = prod(each.size or 1 for each in self.terms)
+        if self.vectors == 1 and is_inner and terms <= _FEW_TERMS:
+            return _unrolled(size)
         steps = min(size, _STEPS)
         if sums + steps * self.vectors > self.most and (steps == _STEPS or not is_inner):
             steps = _FEW_STEPS
