@@ -15,10 +15,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from xdsl_tvm.runtime._addresses import address_of
+
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
+_ALIGNED_BYTES = 1 << 15
+"""Of results that begin at a line: smaller ones are written sooner than aligned."""
 _LEAST_BYTES = 1 << 19
-"""Of results that take part: the C library keeps what is smaller."""
+"""Of results whose memory is kept: the C library keeps what is smaller."""
 _MOST_BYTES = 128 << 20
 """That are kept while no array has them."""
 _LINE_BYTES = 64
@@ -33,12 +37,10 @@ class _Lent:
     __slots__ = ("__array_interface__", "__weakref__")
 
     def __init__(self, memory: Array) -> None:
-        address = memory.ctypes.data
-        first = -address % _LINE_BYTES
         self.__array_interface__ = {
             "shape": (memory.nbytes - _LINE_BYTES,),
             "typestr": "|u1",
-            "data": (address + first, False),
+            "data": (address_of(memory) + _to_line(memory), False),
             "version": 3,
         }
 
@@ -57,8 +59,12 @@ class ResultMemory:
         Raises MemoryError or ValueError for a shape of which there can be none.
         """
         size = prod(shape) * dtype.itemsize
-        if not _LEAST_BYTES <= size <= _MOST_BYTES or min(shape) < 0:
+        if not _ALIGNED_BYTES <= size <= _MOST_BYTES or min(shape) < 0:
             return np.empty(shape, dtype)
+        if size < _LEAST_BYTES:
+            memory = np.empty(size + _LINE_BYTES, np.uint8)
+            first = _to_line(memory)
+            return memory[first : first + size].view(dtype).reshape(shape)
         memory = self._take(_rounded(size) + _LINE_BYTES)
         lent = _Lent(memory)
         # Releasing an array may run in any thread, in the middle of anything.
@@ -84,6 +90,11 @@ class ResultMemory:
             self._free.pop(id(each), None)
             total -= each.nbytes
         self._free[id(memory)] = memory
+
+
+def _to_line(memory: Array) -> int:
+    """The bytes before its first line of the cache."""
+    return -address_of(memory) % _LINE_BYTES
 
 
 def _rounded(size: int) -> int:
