@@ -2,8 +2,8 @@
 
 The system makes the pages of new memory when they are first touched, which takes longer
 than a kernel takes to fill them, and the C library returns large memory to the system as
-soon as it is released. Here it is kept for the next results, and begins at a line of the
-cache.
+soon as it is released. Here it is kept for the next results. They begin at a line of the
+cache: vectors as long as one would each be in two.
 """
 
 from __future__ import annotations
