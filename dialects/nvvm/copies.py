@@ -109,7 +109,7 @@ class CpAsyncOp(IntrinsicOperation):
         parser.parse_punctuation(",")
         parser.parse_keyword("cache")
         parser.parse_punctuation("=")
-        modifier = parser.parse_identifier("cache modifier")
+        modifier = parser.parse_identifier(context_msg=" for the cache modifier")
         operands = [dst, src]
         if parser.parse_optional_punctuation(",") is not None:
             operands.append(parser.parse_unresolved_operand())

@@ -244,7 +244,7 @@ class ShflOp(IntrinsicOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ShflOp:
-        kind = parser.parse_identifier("shuffle kind")
+        kind = parser.parse_identifier(context_msg=" for the kind of shuffle")
         operands = parser.parse_comma_separated_list(
             Parser.Delimiter.NONE, parser.parse_unresolved_operand
         )
@@ -295,7 +295,7 @@ class _KindOperation(IntrinsicOperation, ABC):
 
     @classmethod
     def parse(cls, parser: Parser) -> Operation:
-        kind = parser.parse_identifier("kind")
+        kind = parser.parse_identifier(context_msg=" for the kind")
         operands = parser.parse_comma_separated_list(
             Parser.Delimiter.NONE, parser.parse_unresolved_operand
         )

@@ -87,7 +87,7 @@ def _parse_factor(parser: AttrParser) -> Dim:
 def parse_symbol(parser: AttrParser) -> str:
     """Parse the name of a symbolic dimension."""
     start = parser.pos
-    name = parser.parse_identifier(" for a symbolic dimension")
+    name = parser.parse_identifier(context_msg=" for a symbolic dimension")
     if name in RESERVED or not name.isidentifier():
         parser.raise_error(f"'{name}' cannot name a symbolic dimension", start)
     return name

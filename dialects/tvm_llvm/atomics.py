@@ -129,7 +129,7 @@ class AtomicRMWOp(IRDLOperation):
         properties: dict[str, Attribute] = {}
         if parser.parse_optional_keyword("volatile") is not None:
             properties["volatile_"] = UnitAttr()
-        bin_op = parser.parse_identifier("atomic operation")
+        bin_op = parser.parse_identifier(context_msg=" for the atomic operation")
         if bin_op not in ATOMIC_BIN_OPS:
             parser.raise_error(f"unknown atomic operation '{bin_op}'")
         properties["bin_op"] = IntegerAttr(ATOMIC_BIN_OPS.index(bin_op), i64)

@@ -84,7 +84,7 @@ def print_syncscope(printer: Printer, scope: StringAttr | None) -> None:
 
 def parse_ordering(parser: Parser) -> IntegerAttr[I64]:
     """Parses the name of an ordering. Raises ParseError for any other name."""
-    keyword = parser.parse_identifier("atomic ordering")
+    keyword = parser.parse_identifier(context_msg=" for the atomic ordering")
     if keyword not in ORDERINGS:
         parser.raise_error(f"unknown atomic ordering '{keyword}'")
     return IntegerAttr(ORDERINGS[keyword], i64)
