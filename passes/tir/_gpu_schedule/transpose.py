@@ -154,7 +154,8 @@ def _write_tiles(
     nest, loaded, stored = found.nest, found.loaded, found.stored
     others = [axis for axis in nest.axes if axis not in (loaded, stored)]
     side = min(WARP, device.threads)
-    widest = min(max(load_width, store_width), side)
+    load_width, store_width = min(load_width, side), min(store_width, side)
+    widest = max(load_width, store_width)
     rows = max(min(_ROWS, device.threads // side, side // widest), 1)
     extents = [axis.extent for axis in others]
     tiles = [ceildiv(stored.extent, side), ceildiv(loaded.extent, side)]
@@ -194,7 +195,6 @@ def _write_tiles(
         @contextmanager
         def pieces(width: int) -> Generator[tuple[Expr, Expr]]:
             """The lines of a thread, and where its piece of them begins."""
-            width = min(width, side)
             lines = rows * width
             with code.loop("u", number(side // lines), tir.ForKind.UNROLLED) as step:
                 first = smart.mul(step, number(lines))
