@@ -54,7 +54,7 @@ skinny       symbolic  skinny     skinny/6   skinny     skinny     skinny
 split        full      threads/2  warps      warps      warps      warps
 split        ragged    threads/2  warps      warps      warps      warps
 split        short     threads/2  warps      warps      warps      warps
-split        symbolic  threads/2  warps/8    warps/8    warps/8    warps/8
+split        symbolic  threads/8  warps/8    warps/8    warps/8    warps/8
 convolution  full      threads/2  warps      warps      warps      warps
 convolution  ragged    threads/2  warps      warps      warps      warps
 convolution  short     threads/2  warps      warps      warps      warps
