@@ -1,4 +1,4 @@
-"""How many rows of a matrix product read a matrix, and how many it takes to rearrange it."""
+"""The rows of matrix products, and how many are worth rearranging the matrix for."""
 
 from __future__ import annotations
 

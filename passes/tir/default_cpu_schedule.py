@@ -135,14 +135,15 @@ class DefaultCPUSchedule(CompilerPass):
         are copied into the order of their use, but for a `b` in panels, as
         relax-pack-weights makes it, and tiles of up to 14 rows by 2 vectors or 9 by 3, 6
         by 2 for vectors below 64 bytes, stay in registers (see `contraction.py`). The
-        last tile may compute rows of the one before it again. What is used of a large
-        `b` is fetched ahead. Of a `b` of 4 MiB or more, and up to 128 rows, the first
-        tile of a panel copies it while it is computed (`packing_contraction.py`). Where
-        one tile has all rows, panels of 1 MiB or more are read in two or four streams,
-        each of which has an equal part of the terms, unless `reassociate` is false
-        (`skinny_panels.py`). Sums of products of bytes are added two terms at a time, or
-        four where `features` have an instruction of it (see `dot_contraction.py`). So
-        are those of convolutions of bytes with channels last, each channel for itself
+        last tile may compute rows of the one before it again. Where many panels go over
+        many rows, parts of these are in the second cache, and panels are copied once for
+        all parts. What is used of a large `b`, or of its copy, is fetched ahead. Of a `b`
+        of 4 MiB or more, and up to 128 rows, the first tile of a panel copies it while it
+        is computed (`packing_contraction.py`). Where one tile has all rows, panels of 1
+        MiB or more are read in two or four streams, each of which has an equal part of
+        the terms, unless `reassociate` is false (`skinny_panels.py`). Sums of products of
+        bytes are added two terms at a time, or four where `features` have an instruction
+        of it (see `dot_contraction.py`). So are those of convolutions of bytes with channels last, each channel for itself
         among them (see `dot_windows.py` and `byte_depthwise.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
