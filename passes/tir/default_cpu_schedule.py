@@ -143,8 +143,9 @@ class DefaultCPUSchedule(CompilerPass):
         MiB or more are read in two or four streams, each of which has an equal part of
         the terms, unless `reassociate` is false (`skinny_panels.py`). Sums of products of
         bytes are added two terms at a time, or four where `features` have an instruction
-        of it (see `dot_contraction.py`). So are those of convolutions of bytes with channels last, each channel for itself
-        among them (see `dot_windows.py` and `byte_depthwise.py`).
+        of it (see `dot_contraction.py`). So are those of convolutions of bytes with
+        channels last, each channel for itself among them (see `dot_windows.py` and
+        `byte_depthwise.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
         has lanes, or half as many: tiles of neighbouring columns and one to three blocks
         stay in registers, nothing is copied, terms outside of the image are left out, and
