@@ -74,17 +74,26 @@ class ResultMemory:
     @property
     def kept(self) -> int:
         """Bytes that no array has."""
-        return sum(memory.nbytes for memory in tuple(self._free.values()))
+        return sum(memory.nbytes for memory in self._all())
+
+    def _all(self) -> list[Array]:
+        """What is free now, the longest unused first."""
+        while True:
+            try:
+                return list(self._free.values())
+            except RuntimeError:
+                # The collector has released an array meanwhile.
+                continue
 
     def _take(self, size: int) -> Array:
-        for memory in reversed(tuple(self._free.values())):
+        for memory in reversed(self._all()):
             if memory.nbytes == size and self._free.pop(id(memory), None) is not None:
                 return memory
         return np.empty(size, np.uint8)
 
     def _give_back(self, memory: Array) -> None:
         total = memory.nbytes + self.kept
-        for each in tuple(self._free.values()):
+        for each in self._all():
             if total <= _MOST_BYTES:
                 break
             self._free.pop(id(each), None)
