@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
@@ -175,4 +176,4 @@ def test_compiled_code(name: str) -> None:
 
 
 def _copies(case: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(each.copy() if isinstance(each, np.ndarray) else each for each in case)
+    return tuple(map(deepcopy, case))

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
+    AnyFloat,
     ArrayAttr,
     DictionaryAttr,
     FunctionType,
     IntegerAttr,
+    IntegerType,
     MemRefType,
     ModuleOp,
     StringAttr,
@@ -116,6 +118,13 @@ def _fill(
     expected = source.function_type.outputs.data
     if expected and cv.returned is None:
         raise cv.fail(f"function @{source.sym_name.data} ends without a tir.ret")
+    if expected and cv.returned is not None:
+        result, found = signless(expected[0]), cv.returned.type
+        if found != result and isinstance(result, IntegerType | AnyFloat):
+            raise cv.fail(
+                f"function @{source.sym_name.data} has a result of {result}, but its "
+                f"tir.ret has {found}; cast the value"
+            )
     returned = [] if cv.returned is None or not expected else [cv.returned]
     cv.emit(func.ReturnOp.create(operands=returned))
 

@@ -70,6 +70,13 @@ tir.func @f() -> i32 {
 
 // -----
 
+tir.func @f(%x: i64) -> f64 {
+  tir.ret %x : i64
+}
+// CHECK: cannot lower 'tir.func': function @f has a result of f64, but its tir.ret has i64; cast the value
+
+// -----
+
 tir.func @f(%a: !tir.handle) {
   %n = tir.shape_var "n" : i32
   %c2 = tir.const 2 : i32
