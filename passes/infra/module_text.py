@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation
 from xdsl.parser import Parser
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 from xdsl_tvm.dialects.float_literals import with_hexadecimal_floats
@@ -340,7 +340,11 @@ class _Parser(Parser):
 
     def parse_operation(self) -> Operation:
         start = self.pos
-        op = super().parse_operation()
+        try:
+            op = super().parse_operation()
+        except VerifyException as error:
+            # xDSL checks some properties while it reads them, and says no place.
+            self.raise_error(str(error), start)
         self.starts[op] = start
         return op
 

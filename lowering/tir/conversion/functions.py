@@ -120,10 +120,13 @@ def _fill(
         raise cv.fail(f"function @{source.sym_name.data} ends without a tir.ret")
     if expected and cv.returned is not None:
         result, found = signless(expected[0]), cv.returned.type
-        if found != result and isinstance(result, IntegerType | AnyFloat):
+        if found != result:
+            advice = "cast the value"
+            if not isinstance(result, IntegerType | AnyFloat):
+                advice = "pass a buffer to write to"
             raise cv.fail(
                 f"function @{source.sym_name.data} has a result of {result}, but its "
-                f"tir.ret has {found}; cast the value"
+                f"tir.ret has {found}; {advice}"
             )
     returned = [] if cv.returned is None or not expected else [cv.returned]
     cv.emit(func.ReturnOp.create(operands=returned))

@@ -98,6 +98,11 @@ FILES: dict[str, tuple[str, bytes | str, str]] = {
         "func.func @f() {\n  cf.br ^a\n^a:\n  cf.br ^a\n^a:\n  func.return\n}",
         "x.mlir:5:1: error: re-declaration of block 'a'",
     ),
+    "a symbol for a name": (
+        "x.mlir",
+        "tir.func @f() {\n  tir.call @g() : () -> ()\n}",
+        "x.mlir:2:3: error: @g should be of base attribute string",
+    ),
     "a function for a number": (
         "x.py",
         SCRIPT.format("", "    B = T.Buffer((4,), offset_factor=lambda: 0)"),
