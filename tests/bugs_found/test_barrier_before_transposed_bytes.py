@@ -32,7 +32,8 @@ tir.func @f(%a: !tir.handle) attributes {global_symbol = "f"} {
     }
     %p = tir.access_ptr r %s[%c0 to %c0 + %c1024] : !tir.ptr<i8, "shared">
     %l = tir.call "ptx_ldmatrix"(%yes, %c4, %kind, %r, %c0, %p, %c32) :
-      (i1, i32, !tir.handle, !tir.ptr<i8, "local">, i32, !tir.ptr<i8, "shared">, i32) -> i8
+      (i1, i32, !tir.handle, !tir.ptr<i8, "local">, i32, !tir.ptr<i8, "shared">, i32)
+      -> i8
   }
 }
 """
