@@ -48,7 +48,9 @@ _LEAST_ROWS = 128
 _FEW_PANELS = 8
 """So few times, `a` is read where it is: a copy would cost more than it gains."""
 _LARGE = 1 << 20
-"""Bytes of panels, or of a matrix, that are fetched before they are used."""
+_LARGE_COLUMNS = 5 << 18
+"""Bytes of panels, and of a matrix, that are fetched before they are used. Fetches make a
+tile eight times as much code, so matrices begin where they gain more than that costs."""
 _MOST_STEPS = 8
 _LEAST_STEPS = 4
 """Terms that are added for each line that is fetched; the least where copies are."""
@@ -368,7 +370,8 @@ class ContractionSizes:
         # Places in panels are numbers of 32 bits, if those of the program are.
         if DYNAMIC_INDEX in shape or prod(shape) >= 1 << 31:
             return None
-        if prod(shape) * self.bytes < _LARGE:
+        least = _LARGE if self.panels is not None else _LARGE_COLUMNS
+        if prod(shape) * self.bytes < least:
             return None
         return self._fetches(block, int(terms))
 

@@ -87,7 +87,7 @@ def test_the_last_tile_ends_with_the_last_row(init: bool) -> None:
 
 
 def test_the_next_panel_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction_sizes, "_LARGE", 512)
+    monkeypatch.setattr(contraction_sizes, "_LARGE_COLUMNS", 512)
     module = product(16, 80, 24)
     schedule = DefaultCPUSchedule(vector_bytes=16, parallel_grain=30)
     calls = (op for op in schedule(module).walk() if isinstance(op, tir.CallOp))

@@ -125,7 +125,7 @@ def test_the_next_panel_is_fetched_by_tiles(monkeypatch: pytest.MonkeyPatch) -> 
     )
     schedules = schedule, replace(schedule, second_cache_bytes=512)
     before = [str(schedule(module)).count("prefetch") for schedule in schedules]
-    for name in ("_LARGE", "_LEAST_ROWS"):
+    for name in ("_LARGE", "_LARGE_COLUMNS", "_LEAST_ROWS"):
         monkeypatch.setattr(contraction_sizes, name, 16)
     monkeypatch.setattr(contraction_sizes, "_LEAST_STEPS", 1)
     for schedule, count in zip(schedules, before, strict=True):

@@ -102,7 +102,7 @@ def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_fetching, "_LEAST_BYTES", 0)
     monkeypatch.setattr(packing_contraction, "_LEAST_BYTES", 0)
     monkeypatch.setattr(packing_contraction, "_TERMS", 16)
-    monkeypatch.setattr(contraction_sizes, "_LARGE", 0)
+    monkeypatch.setattr(contraction_sizes, "_LARGE_COLUMNS", 0)
     monkeypatch.setattr(contraction_sizes, "_FEW_PANELS", 1)
 
 
