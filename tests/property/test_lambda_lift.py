@@ -34,4 +34,4 @@ def test_what_programs_compute_is_kept() -> None:
             assert not isinstance(op, relax.LambdaOp | relax.CallIndirectOp), seed
             closures += isinstance(op, relax.MakeClosureOp)
             direct += isinstance(op, relax.CallOp)
-    assert min(literals, closures, direct) > COUNT // 4
+    assert min(literals, closures, direct) > COUNT // 12
