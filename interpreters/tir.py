@@ -41,7 +41,7 @@ from xdsl.interpreter import (
     impl_callable,
     register_impls,
 )
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import InterpretationError
 
 from xdsl_tvm.dialects import integers, tir
@@ -54,6 +54,7 @@ from xdsl_tvm.interpreters.codegen.lockstep_launch import LockstepLaunches
 from xdsl_tvm.interpreters.codegen.pointer_code import string_operand
 from xdsl_tvm.interpreters.codegen.translation import translate
 from xdsl_tvm.interpreters.data import memory, numbers
+from xdsl_tvm.interpreters.data.foreign_values import from_foreign, to_foreign
 from xdsl_tvm.interpreters.data.memory import (
     Pointer,
     Tensor,
@@ -369,8 +370,8 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
             tensors = (passed_out(v) if isinstance(v, Tensor) else v for v in values)
             return self._compile(func).run(*tensors)
         if func is None and self._foreign is not None:
-            results = self._foreign.call_op(name, tuple(map(passed_out, values)))
-            return results[0] if results else None
+            results = self._foreign.call_op(name, _passed(values, op.args))
+            return from_foreign(results[0]) if results else None
         return self._call_extern(op, name, *values)
 
     def _call_device(
@@ -498,13 +499,21 @@ class InterpretedModule(Mapping[str, "InterpretedFunction"]):
                 "an op of another dialect",
                 "pass its implementation, as in interpret(module, functions=[…])",
             )
-        results = self._foreign.run_op(op, tuple(map(passed_out, values)))
+        results = self._foreign.run_op(op, _passed(values, op.operands))
         return tuple(
             value
             if is_handle(result.type)
-            else returned_value(value, result.type, op.name)
+            else returned_value(from_foreign(value), result.type, op.name)
             for value, result in zip(results, op.results, strict=True)
         )
+
+
+def _passed(values: Sequence[Any], of: Sequence[SSAValue]) -> tuple[Any, ...]:
+    """The values of operands for an implementation of another dialect."""
+    return tuple(
+        to_foreign(passed_out(value), operand.type)
+        for value, operand in zip(values, of, strict=True)
+    )
 
 
 @dataclass(frozen=True)
@@ -657,9 +666,11 @@ class TirFunctions(InterpreterFunctions):
     def run_function(
         self, interpreter: Interpreter, op: tir.FuncOp, args: tuple[Any, ...]
     ) -> tuple[Any, ...]:
-        """Call a function, with the arguments of `InterpretedFunction`."""
-        result = InterpretedFunction(self._module(interpreter), op)(*args)
-        return (result,) if op.function_type.outputs.data else ()
+        """Call a function, with the arguments of `InterpretedFunction`, and numbers as
+        the implementations of xDSL's dialects have them."""
+        func = InterpretedFunction(self._module(interpreter), op)
+        result = func(*map(from_foreign, args))
+        return tuple(to_foreign(result, type_) for type_ in op.function_type.outputs)
 
     @impl(tir.CallFuncOp)
     def run_call(

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, func
+from xdsl.dialects.builtin import i1, i32
 from xdsl.interpreter import Interpreter
 from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.data.foreign_values import to_foreign
 from xdsl_tvm.interpreters.tir import (
     ArgumentError,
     DivisionByZeroError,
@@ -447,6 +449,16 @@ tir.func @f(%o: !tir.handle) {
 
 
 MIXED = """
+tir.func @small(%x: i32, %y: f32) -> i1 {
+  %c = arith.constant 4 : i32
+  %less = arith.cmpi slt, %x, %c : i32
+  %one = arith.constant 1.0 : f32
+  %sum = arith.addf %y, %one : f32
+  %two = tir.const 2.0 : f32
+  %more = tir.cmp gt %sum, %two : f32
+  %z = tir.and %less, %more : i1
+  tir.ret %z : i1
+}
 tir.func @inner(%x: i32) -> i32 {
   %c = arith.constant 4 : i32
   %y = arith.addi %x, %c : i32
@@ -457,7 +469,10 @@ tir.func @inner(%x: i32) -> i32 {
 
 
 def test_ops_of_other_dialects_run_with_their_own_implementations() -> None:
-    assert load(MIXED, functions=[ArithFunctions()])["inner"](3) == 49
+    module = load(MIXED, functions=[ArithFunctions()])
+    assert module["inner"](3) == 49
+    assert module["small"](3, 1.5) is True
+    assert module["small"](3, 0.5) is False
 
 
 def test_xdsls_interpreter_calls_tir_functions() -> None:
@@ -466,11 +481,18 @@ tir.func @square(%x: i32) -> i32 {
   %z = tir.mul %x, %x : i32
   tir.ret %z : i32
 }
+tir.func @positive(%x: i32) -> i1 {
+  %c0 = tir.const 0 : i32
+  %z = tir.cmp gt %x, %c0 : i32
+  tir.ret %z : i1
+}
 """)
     interpreter = Interpreter(module)
     interpreter.register_implementations(TirFunctions())
     interpreter.register_implementations(FuncFunctions())
-    assert interpreter.call_op("square", (5,)) == (25,)
+    five, square = (to_foreign(number, i32) for number in (5, 25))
+    assert interpreter.call_op("square", (five,)) == (square,)
+    assert interpreter.call_op("positive", (five,)) == (to_foreign(True, i1),)
 
 
 def test_the_module_is_a_mapping_by_symbol() -> None:
