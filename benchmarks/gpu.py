@@ -101,7 +101,7 @@ MODELS = ("gpt2", "bert", "resnet18", "mobilenet_v2")
 
 def models(*, small: bool = False) -> list[Entry]:
     """The networks of `examples/models` that torch has layers for."""
-    sys.path.append(str(Path(__file__).resolve().parent.parent / "examples"))
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
     from models import MODELS as known
 
     found = {name: known[name].small() if small else known[name]() for name in MODELS}

@@ -284,3 +284,20 @@ def test_what_runs_needs_nothing_of_the_package(tmp_path: Path) -> None:
     assert found.returncode == 1
     assert "No module named 'torch'" in found.stderr
     assert "error: no program has begun" in found.stderr
+
+
+def test_programs_are_built_by_the_command(tmp_path: Path) -> None:
+    """In a process of its own, where `models` is not the module of the benchmarks."""
+    script = str(paths.ROOT / "benchmarks" / "gpu.py")
+    command = [
+        sys.executable,
+        script,
+        "--build",
+        tmp_path,
+        "--only",
+        "add_relu",
+        "--small",
+    ]
+    subprocess.run(command, capture_output=True, check=True, cwd=tmp_path)
+    cases = json.loads((tmp_path / "cases.json").read_text())
+    assert {case["kind"] for case in cases} == {"add_relu"}
