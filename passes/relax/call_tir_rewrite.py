@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
@@ -17,15 +16,16 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
-from xdsl.utils.hints import isa
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.calls import AnyCallTIROp
 from xdsl_tvm.dialects.tir.module import VDEVICES
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.relax.rewriting.bindings import allow_effects
+from xdsl_tvm.passes.relax.rewriting.devices import device_indices
 
 _GLOBAL = StringAttr("global")
 _is_call = of_classes(relax.CallTIROp, relax.CallTIRInplaceOp, relax.CallDPSPackedOp)
@@ -74,20 +74,13 @@ class CallTIRRewrite(CompilerPass):
     name = "relax-call-tir-rewrite"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        devices = _device_indices(op)
+        devices = device_indices(op)
         for call in filter(_is_call, all_ops(op)):
             allow_effects(call, self.name)
             _rewrite(call, devices)
 
 
-def _device_indices(module: ModuleOp) -> dict[Attribute, int]:
-    devices = module.attributes.get(VDEVICES)
-    if not isa(devices, ArrayAttr[Attribute]):
-        return {}
-    return {device: index for index, device in enumerate(devices)}
-
-
-def _rewrite(call: _Call, devices: dict[Attribute, int]) -> None:
+def _rewrite(call: _Call, devices: Mapping[VDeviceAttr | None, int]) -> None:
     assert call.result is not None, "verified"
     type_ = call.result.type
     is_tuple = isinstance(type_, relax.TupleType)
@@ -125,11 +118,11 @@ def _filling(call: AnyCallTIROp, arguments: Sequence[SSAValue]) -> list[Operatio
 
 
 def _allocate(
-    call: _Call, type_: Attribute, devices: dict[Attribute, int]
+    call: _Call, type_: Attribute, devices: Mapping[VDeviceAttr | None, int]
 ) -> relax.AllocTensorOp:
     info = relax.TensorInfo.of(type_)
     assert info is not None, "verified"
-    index = 0 if info.vdevice is None else devices.get(info.vdevice)
+    index = devices.get(info.vdevice)
     if index is None:
         raise PassFailedException(
             f"{CallTIRRewrite.name}: {call.name} {call.callee} returns a tensor on "

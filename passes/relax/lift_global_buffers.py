@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.arith.expr import emit, view
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.tir.buffers import DEFAULT_ALIGNMENT
 from xdsl_tvm.dialects.tir.types import is_scalar
@@ -25,6 +26,7 @@ from xdsl_tvm.passes.relax._tir_functions.merged_calls import (
     dim_of,
     is_plain,
 )
+from xdsl_tvm.passes.relax.rewriting.devices import device_indices
 from xdsl_tvm.passes.relax.rewriting.signatures import references
 
 _Shape: TypeAlias = tuple[Dim, ...]
@@ -64,14 +66,16 @@ class LiftGlobalBuffers(CompilerPass):
               tir.block "root" {
 
         So `relax-static-plan-block-memory` plans it with the tensors of the caller. The
-        new parameters follow the last handle. Extents may be expressions of the symbols
-        and scalars that calls give. Time is linear in the size of the module.
+        new parameters follow the last handle, and their memory is on the device of the
+        tensors that are passed. Extents may be expressions of the symbols and scalars
+        that calls give. Time is linear in the size of the module.
     Leaves alone: public functions, functions that are used otherwise than by such
-        calls, or with shapes that are not proved to fit; buffers that are not compact,
+        calls, or with shapes that are not proved to fit, or with tensors on several
+        devices, or on one that the module does not list; buffers that are not compact,
         not in the function's body or its root block, aligned to more than 64 bytes, of
         vectors, or whose extents are not known before a call
     Errors: none
-    Attributes: read: none; created: none; removed: none
+    Attributes: read: `relax.vdevices` of the module; created: none; removed: none
     Differs from TVM: TVM has no such pass
     """
 
@@ -85,9 +89,9 @@ class LiftGlobalBuffers(CompilerPass):
         ]
         if not functions:
             return
-        used = references(op)
+        used, devices = references(op), device_indices(op)
         for func, buffers in functions:
-            _lift(func, buffers, used.get(func.sym_name.data, ()))
+            _lift(func, buffers, used.get(func.sym_name.data, ()), devices)
 
 
 def _buffers(func: tir.FuncOp) -> list[tir.AllocBufferOp]:
@@ -113,11 +117,16 @@ def _is_passable(alloc: tir.AllocBufferOp) -> bool:
 
 
 def _lift(
-    func: tir.FuncOp, buffers: Sequence[tir.AllocBufferOp], users: Sequence[Operation]
+    func: tir.FuncOp,
+    buffers: Sequence[tir.AllocBufferOp],
+    users: Sequence[Operation],
+    devices: Mapping[VDeviceAttr | None, int],
 ) -> None:
     calls = list[tuple[relax.CallOp, dict[SSAValue, Dim]]]()
     for user in users:
         if not isinstance(user, relax.CallOp) or user.result is not None:
+            return
+        if len(found := _devices(user)) > 1 or not devices.keys() >= found:
             return
         try:
             calls.append((user, bind_filling_call(user, func)))
@@ -141,8 +150,14 @@ def _lift(
         return
     for number, (call, _) in enumerate(calls):
         own = [each[number] for each in shapes]
-        _pass_memory(call, place, lifted, own)
+        _pass_memory(call, place, lifted, own, devices)
     _add_parameters(func, place, lifted)
+
+
+def _devices(call: relax.CallOp) -> set[VDeviceAttr | None]:
+    """Those of the tensors that are passed."""
+    infos = map(relax.TensorInfo.of, call.arguments.types)
+    return {info.vdevice for info in infos if info is not None}
 
 
 def _is_statement(op: Operation) -> bool:
@@ -165,12 +180,14 @@ def _pass_memory(
     place: int,
     lifted: Sequence[tir.AllocBufferOp],
     shapes: Sequence[_Shape],
+    devices: Mapping[VDeviceAttr | None, int],
 ) -> None:
     """Allocate the memory before a call, and pass it."""
+    (device,) = _devices(call) or {None}
     new = list[SSAValue]()
     for alloc, shape in zip(lifted, shapes, strict=True):
-        info = relax.TensorInfo(shape, alloc.type.element_type)
-        made = relax.AllocTensorOp(info.type)
+        info = relax.TensorInfo(shape, alloc.type.element_type, device)
+        made = relax.AllocTensorOp(info.type, devices[device])
         made.location = call.location
         made.result.name_hint = alloc.buffer.name_hint
         Rewriter.insert_op(made, InsertPoint.before(call))

@@ -39,6 +39,11 @@ def listed_vdevices(module: ModuleOp) -> list[VDeviceAttr]:
     return list(found) if isa(found, ArrayAttr[VDeviceAttr]) else []
 
 
+def device_indices(module: ModuleOp) -> dict[VDeviceAttr | None, int]:
+    """What allocations have for a device: its position; 0 for tensors on none."""
+    return {None: 0} | {each: i for i, each in enumerate(listed_vdevices(module))}
+
+
 def values_in(func: relax.FuncOp) -> Iterator[SSAValue]:
     """The parameters of a function, and all results and arguments of blocks in it."""
     ops: list[Operation] = list(func.walk())

@@ -106,3 +106,37 @@ tir.func private @returned(%x: !tir.handle, %y: !tir.handle) {
     tir.store %w, %Y[%i] : i32
   }
 }
+
+// -----
+
+// The memory is where the tensors are. With tensors on several devices it is not known
+// where the function runs.
+
+!here = tensor<4xi32, #relax.placed<[4], #relax.vdevice<"llvm", 0, "global">>>
+!there = tensor<4xi32, #relax.placed<[4], #relax.vdevice<"cuda", 0, "global">>>
+
+builtin.module attributes {relax.vdevices = [#relax.vdevice<"llvm", 0, "global">, #relax.vdevice<"cuda", 0, "global">]} {
+  // CHECK-LABEL: relax.func impure @main
+  // CHECK-NEXT: %own = relax.builtin.alloc_tensor on 1 scope "global" : tensor<2xi32, #relax.placed<[2], #relax.vdevice<"cuda", 0, "global">>>
+  // CHECK-NEXT: relax.call impure @on_one(%x, %x, %own)
+  // CHECK-NEXT: relax.call impure @on_two(%x, %y)
+  relax.func impure @main(%x: !there, %y: !here) -> !here attributes {global_symbol = "main"} {
+    relax.call impure @on_one(%x, %x) : (!there, !there) -> ()
+    relax.call impure @on_two(%x, %y) : (!there, !here) -> ()
+    relax.return %y : !here
+  }
+  tir.func private @on_one(%x: !tir.handle, %y: !tir.handle) {
+    %X = tir.match_buffer "x" %x : !tir.buffer<4xi32>
+    %Y = tir.match_buffer "y" %y : !tir.buffer<4xi32>
+    %c0 = tir.const 0 : i32
+    %own = tir.alloc_buffer "own" : !tir.buffer<2xi32>
+    tir.store %c0, %own[%c0] : i32
+  }
+  tir.func private @on_two(%x: !tir.handle, %y: !tir.handle) {
+    %X = tir.match_buffer "x" %x : !tir.buffer<4xi32>
+    %Y = tir.match_buffer "y" %y : !tir.buffer<4xi32>
+    %c0 = tir.const 0 : i32
+    %own = tir.alloc_buffer "own" : !tir.buffer<2xi32>
+    tir.store %c0, %own[%c0] : i32
+  }
+}
