@@ -38,7 +38,7 @@ ENOUGH_IN_FLIGHT = 40 << 10
 
 @dataclass(frozen=True)
 class GPURates:
-    """One multiprocessor: what it holds, and operations a cycle."""
+    """What one multiprocessor holds, its operations a cycle, and how many there are."""
 
     warps: int
     blocks: int

@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Final
 
 from xdsl_tvm.analysis.gpu_rates import (
@@ -128,7 +129,7 @@ class ProductTime:
     blocks: int
     """How many there are, those of split terms included."""
     held: int
-    """How many a multiprocessor holds at a time."""
+    """How many a multiprocessor holds at a time, 0 if one is too large for it."""
     steps: int
     """Of a block."""
     units: Mapping[str, float]
@@ -160,7 +161,9 @@ class ProductTime:
 
     @property
     def cycles(self) -> float:
-        """Of the kernel, or of both."""
+        """Of the kernel, or of both; infinite where it cannot run."""
+        if not self.held:
+            return inf
         whole, rest = divmod(self.most, self.held)
         total = whole * self._group(self.held) + (self._group(rest) if rest else 0.0)
         return total + self.second
@@ -215,7 +218,7 @@ class TimeModel:
             second = _LAUNCH + moved / (CACHE_BYTES * self.multiprocessors)
         most = -(-blocks // self.multiprocessors)
         return ProductTime(
-            tile, splits, blocks, max(held, 1), steps, units, ahead, end, most, second
+            tile, splits, blocks, held, steps, units, ahead, end, most, second
         )
 
     def units_of(self, tile: Tile, sizes: ProductSizes) -> dict[str, float]:
@@ -238,9 +241,17 @@ class TimeModel:
     def best(
         self, sizes: ProductSizes, candidates: Sequence[tuple[Tile, int]]
     ) -> ProductTime:
-        """The least time of tiles and numbers of splits; the larger tile of two."""
+        """The least time of tiles and numbers of splits; the larger tile of two.
+
+        The smallest tile if a multiprocessor holds none.
+        """
         times = [self.of(tile, sizes, splits) for tile, splits in candidates]
-        return min(times, key=lambda each: (each.cycles, -_area(each.tile)))
+
+        def cost(each: ProductTime) -> tuple[float, int]:
+            area = _area(each.tile)
+            return each.cycles, -area if each.held else area
+
+        return min(times, key=cost)
 
 
 def _area(tile: Tile) -> int:
@@ -292,7 +303,7 @@ class GroupModel(TimeModel):
         return {
             "products": tile.rows * tile.columns * sizes.depth / self.gpu.tensor,
             "shared": (read + copied) / SHARED_BYTES,
-            "issue": groups * QUARTERS * _OTHERS / QUARTERS,
+            "issue": groups * _OTHERS,
             "cache": copied / CACHE_BYTES,
         }
 

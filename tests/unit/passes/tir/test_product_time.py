@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -112,13 +113,13 @@ def choice(kind: str, shape: Shape, arch: str = "sm_90") -> ProductTime:
     return found
 
 
-def former(
+def by_rule(
     kind: str, found: ProductKernel, arch: str, sizes: ProductSizes
 ) -> ProductTime:
-    """The time of what was chosen before there was a model for all.
+    """The time of what a rule without occupancy and latencies chooses.
 
     A square tile for as many as 108 blocks, or 32 by 32; of warpgroups the least time by
-    products and loads. Terms were split to fill 108 multiprocessors.
+    products and loads. Terms are split to fill 108 multiprocessors.
     """
     model = found.model
     if kind == "groups":
@@ -242,15 +243,27 @@ def test_choices(case: tuple[str, str, str]) -> None:
     assert (found.tile.rows, found.tile.columns, found.splits) == CHOSEN[case]
 
 
-def test_no_choice_takes_longer_than_the_former_one() -> None:
+def test_no_choice_takes_longer_than_that_of_a_simple_rule() -> None:
     """By the model, for all shapes."""
     for kind, arch in (("threads", "sm_80"), ("warps", "sm_90"), ("groups", "sm_90")):
         for name, shape in SHAPES.items():
             found = kernel(kind, shape, arch)
             assert found.choice is not None
             assert found.sizes is not None
-            before = former(kind, found, arch, found.sizes)
-            assert found.choice.cycles <= before.cycles, (kind, arch, name)
+            simple = by_rule(kind, found, arch, found.sizes)
+            assert found.choice.cycles <= simple.cycles, (kind, arch, name)
+
+
+@pytest.mark.parametrize("arch", GPUS)
+def test_tiles_that_no_multiprocessor_holds_are_not_chosen(arch: str) -> None:
+    model = ThreadModel(GPUS[arch], 108)
+    tiles = [(tile, 1) for tile in model.TILES]
+    # Four tiles of 64 terms: those of 128 rows and columns are 256 KiB.
+    wide = replace(F32, depth=64)
+    assert model.of(square(model, 128), wide).held == 0
+    assert model.best(wide, tiles).held > 0
+    # All are too large: the smallest is nearest to what there is.
+    assert model.best(replace(F32, depth=512), tiles).tile == model.TILES[-1]
 
 
 def best(model: TimeModel, sizes: ProductSizes) -> float:
