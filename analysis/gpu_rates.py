@@ -1,7 +1,7 @@
 """What a multiprocessor of a GPU holds, and operations it does in a cycle.
 
 The rates are taken from data sheets and published measurements; no device was measured
-for them. They are in one table, `GPUS`, which schedules and estimates go by:
+for them. They are in one table, `GPUS`, for schedules and estimates:
 
 - registers, warps, blocks and shared memory of a multiprocessor: CUDA C++ Programming
   Guide, table "Technical Specifications per Compute Capability";

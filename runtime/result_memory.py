@@ -1,4 +1,4 @@
-"""Memory of large results, which is used again once no array has it.
+"""Memory of large results, which is used again once no array uses it.
 
 The system makes the pages of new memory when they are first touched, which takes longer
 than a kernel takes to fill them, and the C library returns large memory to the system as
@@ -20,11 +20,12 @@ from xdsl_tvm.runtime._addresses import address_of
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
 
 _ALIGNED_BYTES = 1 << 15
-"""Of results that begin at a line: smaller ones are written sooner than aligned."""
+"""Least size of results that begin at a line of the cache: smaller ones are written in
+less time than it takes to align them."""
 _LEAST_BYTES = 1 << 19
-"""Of results whose memory is kept: the C library keeps what is smaller."""
+"""Least size of results whose memory is kept: the C library keeps what is smaller."""
 _MOST_BYTES = 128 << 20
-"""That are kept while no array has them."""
+"""Most bytes that are kept while no array uses them, and most of one result."""
 _LINE_BYTES = 64
 _STEPS = 8
 """Sizes between a power of two and the next, so that results that grow by a little from
@@ -32,7 +33,7 @@ call to call have the same memory."""
 
 
 class _Lent:
-    """Memory as long as arrays have it, of which this is the base."""
+    """The base of arrays: it is collected with the last array on its memory."""
 
     __slots__ = ("__array_interface__", "__weakref__")
 
@@ -50,8 +51,8 @@ class ResultMemory:
 
     def __init__(self) -> None:
         self._free: dict[int, Array] = {}
-        """What no array has, by its identity, the longest unused first. Threads take
-        entries out by `pop`, which is done at once."""
+        """What no array uses, by its identity, the longest unused first. Threads remove
+        entries by `pop`, which is atomic."""
 
     def empty(self, shape: Sequence[int], dtype: np.dtype[Any]) -> Array:
         """A new array with whatever elements, in the order of C.
@@ -73,7 +74,7 @@ class ResultMemory:
 
     @property
     def kept(self) -> int:
-        """Bytes that no array has."""
+        """Bytes that no array uses."""
         return sum(memory.nbytes for memory in self._all())
 
     def _all(self) -> list[Array]:
@@ -102,7 +103,7 @@ class ResultMemory:
 
 
 def _to_line(memory: Array) -> int:
-    """The bytes before its first line of the cache."""
+    """The bytes before the first line of the cache that begins in some memory."""
     return -address_of(memory) % _LINE_BYTES
 
 
@@ -112,4 +113,4 @@ def _rounded(size: int) -> int:
 
 
 RESULTS = ResultMemory()
-"""That of this process."""
+"""The memory of this process."""

@@ -1,4 +1,4 @@
-"""Seeds of random inputs, as options have them."""
+"""Seeds of random inputs, as values of options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 
 
 def seed(text: str) -> int:
-    """The number of an option; numpy's generators have no negative seeds."""
+    """The seed that an option names; numpy's generators accept no negative ones."""
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is no seed; give a number from 0 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a seed; pass 0 or more")
     return int(text)

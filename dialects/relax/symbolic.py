@@ -494,17 +494,21 @@ def provably_at_least(lhs: DimLike, rhs: DimLike) -> bool:
 
 
 def provably_covers(lhs: DimLike, rhs: DimLike) -> bool:
-    """Whether `lhs >= rhs`, also where that needs how quotients are rounded.
+    """Whether `lhs >= rhs`, also where that depends on how quotients are rounded.
 
-    So `(n + 7) floordiv 8 * 8` covers `n`, which `provably_at_least` does not see: it
-    takes a quotient and what is divided for independent of each other.
+    `(n + 7) floordiv 8 * 8` covers `n`. `provably_at_least` does not prove that: it
+    treats a quotient and its dividend as independent.
     """
     difference = without_floormod(Dim.of(lhs) - rhs)
     return bounds(difference).min >= 0 or bounds(_without_quotients(difference)).min >= 0
 
 
 def _without_quotients(dim: Dim) -> Dim:
-    """No more than a positive multiple of `dim`, with fewer quotients by numbers."""
+    """A lower bound of a positive multiple of `dim`, with fewer quotients by numbers.
+
+    The multiple is the least common one of the divisors, so that coefficients of
+    dividends are integers.
+    """
     scale = lcm(*(number for m, _ in dim.terms for number in map(_divisor, m)))
     wanted = {monomial for monomial, c in dim.terms if c < 0}
     total = Dim.constant(0)
@@ -514,17 +518,18 @@ def _without_quotients(dim: Dim) -> Dim:
 
 
 def _divisor(atom: Atom) -> int:
-    """The number that the atom is a quotient by, 1 for another atom."""
+    """The divisor of a quotient by a positive number, 1 for another atom."""
     if isinstance(atom, Apply) and atom.operator == "floordiv":
         return max(atom.rhs.value or 1, 1)
     return 1
 
 
 def _least(monomial: Monomial, coefficient: int, wanted: AbstractSet[Monomial]) -> Dim:
-    """No more than a product: a quotient `x floordiv d` is replaced.
+    """A lower bound of `coefficient` times a product, with one quotient replaced.
 
-    It is from `(x - d + 1) / d` to `x / d`. One that is added is left where its terms are
-    none of those `wanted`, which are subtracted elsewhere.
+    `x floordiv d` is from `(x - d + 1) / d` to `x / d`. A quotient with a positive
+    coefficient is kept where no monomial of `x` is in `wanted`, those that are
+    subtracted elsewhere. The factors beside it have to be at least 0.
     """
     for place, atom in enumerate(monomial):
         number = _divisor(atom)

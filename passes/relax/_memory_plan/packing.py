@@ -1,4 +1,4 @@
-"""Blocks of memory at offsets at which no two that live at once overlap.
+"""Offsets of blocks of memory, at which no two that are live at the same time overlap.
 
 Finding the smallest arena is NP-hard (dynamic storage allocation), so several greedy
 packings are tried and the smallest is taken. Each places the blocks in some order at
@@ -16,8 +16,8 @@ from typing import TypeAlias
 from xdsl_tvm.analysis.relax.live_ranges import most_at_once
 
 _NEIGHBOURS = 256
-"""Blocks that live at the same time as one block, on average: with more of them in a
-function it is not packed, which keeps the time linear."""
+"""Blocks that are live at the same time as one block, on average: a function with more is
+not packed, which keeps the time linear."""
 
 Range: TypeAlias = tuple[int, int]
 """Where a range of offsets ends that blocks do not cross, and where the next begins."""

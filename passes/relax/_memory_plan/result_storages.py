@@ -18,7 +18,8 @@ from xdsl_tvm.passes.relax._memory_plan.storage_pool import Storage
 from xdsl_tvm.passes.relax._memory_plan.tokens import kind_of, shared_kind
 
 _MOST_RESULTS = 8
-"""Whose memory tensors may be in: more are tried in vain for each tensor."""
+"""Most results whose memory tensors may be in, the largest ones: each of them is a range
+that is tried for each tensor."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ def on_results(
     blocks: Mapping[relax.AllocTensorOp, Block],
     alignment: int,
 ) -> list[Storage]:
-    """A plan in which tensors have the memory of results, where storages of constant size
-    get smaller by that. `blocks` are the bytes and lives of the tensors."""
+    """A plan in which tensors are in the memory of results, where storages of constant
+    size get smaller by that. `blocks` are the bytes and live ranges of the tensors."""
     results = _results(steps)
     found = list[Storage]()
     for storage in storages:
@@ -52,7 +53,7 @@ def _results(steps: Sequence[Step]) -> list[_ResultMemory]:
     found = list[_ResultMemory]()
     for time, step in enumerate(steps):
         if isinstance(step, Result):
-            # Not a bound of it: callers make as much as the result needs.
+            # The exact size and no bound of it: callers allocate what the result needs.
             size = tensor_bytes(allocated_info(step.token.alloc))
             if size is not None and size.value:
                 block = Block(time, len(steps), size.value, 1)
@@ -67,8 +68,8 @@ def _shared(
     results: Sequence[_ResultMemory],
     alignment: int,
 ) -> list[Storage] | None:
-    """Storages of results that have some tensors of a storage, and a smaller one for the
-    rest; None if it would not be smaller."""
+    """Storages of results with some tensors of a storage on them, and a smaller one for
+    the rest; None if it would not be smaller."""
     tensors = [alloc for alloc, _ in storage.tensors]
     scope, _, device = storage.kind
     # The memory of a caller is aligned for elements of the result.

@@ -57,7 +57,7 @@ def bind_call(call: AnyFusedCall, callee: Operation | None) -> dict[SSAValue, Di
 
 
 def bind_filling_call(call: relax.CallOp, callee: tir.FuncOp) -> dict[SSAValue, Dim]:
-    """What a call in destination-passing style gives for the symbols and scalars.
+    """The symbols and scalars of a function, by a call in destination-passing style.
 
     Linear in the size of the function's signature. Raises NotMergeableError where that
     is not known, or the shapes are not proved to fit.
@@ -68,7 +68,7 @@ def bind_filling_call(call: relax.CallOp, callee: tir.FuncOp) -> dict[SSAValue, 
 def _bind(
     callee: tir.FuncOp, types: Sequence[Attribute], dims: Sequence[Dim]
 ) -> dict[SSAValue, Dim]:
-    """The symbols and scalars, given types of arguments and the scalars after them."""
+    """The symbols and scalars, by the types of arguments and the scalars after them."""
     buffers = _matched_buffers(callee)
     handles, scalars = _given(callee, types, dims)
     values = dict[SSAValue, Dim](scalars)
@@ -142,7 +142,7 @@ def _given(
             raise NotMergeableError(f"{name} is given {type_}, which is not known")
     for param, _ in scalars:
         if not isinstance(param.type, IntegerType):
-            raise NotMergeableError(f"{name} takes a scalar of {param.type}")
+            raise NotMergeableError(f"{name} has a scalar parameter of type {param.type}")
     return handles, scalars
 
 
@@ -174,8 +174,8 @@ def _check_shape(
         )
         if dim is None or expected is None or not provably_equal(expected, dim):
             raise NotMergeableError(
-                f"{info} is not proved to have the shape that "
-                f"@{callee.sym_name.data} takes"
+                f"{info} is not proved to have the shape of the parameter of "
+                f"@{callee.sym_name.data}"
             )
 
 

@@ -1,4 +1,4 @@
-"""How long the kernel of a product takes, by its tile: tiles are chosen by it.
+"""A model of the time of the kernel of a product, by which its tile is chosen.
 
 A block of threads computes a tile of the result in steps of some terms. A step of a block
 takes `step` cycles of a multiprocessor, those of the unit that needs most, and a quarter
@@ -104,7 +104,7 @@ GROUP_TILES: Final = (
 
 @dataclass(frozen=True)
 class ProductSizes:
-    """A product, as far as its time goes."""
+    """What the time of a product depends on."""
 
     rows: int
     columns: int
@@ -311,7 +311,8 @@ class GroupModel(TimeModel):
 def clipped(
     tile: Tile, rows: float | None, columns: float | None, least: tuple[int, int]
 ) -> Tile:
-    """The tile without the rows and columns that a product has not, as powers of two."""
+    """The tile, with at most as many rows and columns as the least powers of two that
+    hold those of a product."""
 
     def side(own: int, extent: float | None, fewest: int) -> int:
         while extent is not None and own > fewest and own // 2 >= extent:

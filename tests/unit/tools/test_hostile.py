@@ -149,7 +149,7 @@ def test_folders(
 
 def test_seeds_of_checks(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["opt", SCALE, "--check-semantics=-1", "-p", "tir-simplify"]) == 1
-    line = "error: argument --check-semantics: '-1' is no seed; give a number from 0 on\n"
+    line = "error: argument --check-semantics: '-1' is not a seed; pass 0 or more\n"
     assert capsys.readouterr().err == line
 
 

@@ -51,7 +51,10 @@ def test_number_of_threads():
     [
         (["--threads", "0"], "the number of threads is from 1 to 256, got 0"),
         (["--threads", "x"], "argument --threads: invalid int value: 'x'"),
-        (["--random-seed", "-1"], "argument --random-seed: '-1' is no seed; give a num"),
+        (
+            ["--random-seed", "-1"],
+            "argument --random-seed: '-1' is not a seed; pass 0 or",
+        ),
         ([], "@scale: the extent 'n' of 'a' is not known; give it with --symbol n=4"),
         (["--function", "scalee"], "unknown function 'scalee'; did you mean scale?"),
         (["--input", "none.npy"], "none.npy: No such file or directory"),

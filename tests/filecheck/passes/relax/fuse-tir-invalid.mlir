@@ -112,7 +112,7 @@ relax.func @fused(%x: tensor<4xf32>) -> tensor<4xf32> attributes {Primitive = 1 
 
 // -----
 
-// CHECK: relax-fuse-tir: relax.func @fused holds relax.call_tir that cannot be merged: tensor<?xf32, #relax.dims<[n]>> is not proved to have the shape that @copy takes
+// CHECK: relax-fuse-tir: relax.func @fused holds relax.call_tir that cannot be merged: tensor<?xf32, #relax.dims<[n]>> is not proved to have the shape of the parameter of @copy
 tir.func @copy(%a: !tir.handle, %b: !tir.handle) {
   %A = tir.match_buffer "A" %a : !tir.buffer<4xf32>
   %B = tir.match_buffer "B" %b : !tir.buffer<4xf32>
