@@ -153,12 +153,16 @@ def _known_shapes(op: relax.Conv2DOp) -> tuple[tuple[int, ...], ...] | None:
 
 
 def _is_constant(weight: SSAValue) -> bool:
-    """Whether a weight is a constant, or one that is rearranged here."""
+    """Whether a weight is a constant, or one that `_suit_quads` has rearranged."""
     owner = weight.owner
-    if isinstance(owner, relax.ConstantOp):
-        return True
-    is_made = isinstance(owner, relax.PadOp | relax.TileOp | relax.MultiplyOp)
-    return is_made and all(map(_is_constant, owner.operands))
+    if isinstance(owner, relax.PadOp):
+        owner = owner.operands[0].owner
+    if isinstance(owner, relax.MultiplyOp):
+        owner, mask = (operand.owner for operand in owner.operands)
+        if not isinstance(owner, relax.TileOp) or not isinstance(mask, relax.ConstantOp):
+            return False
+        owner = owner.operands[0].owner
+    return isinstance(owner, relax.ConstantOp)
 
 
 def _has_bytes(op: relax.Conv2DOp, lanes: int) -> bool:

@@ -12,12 +12,16 @@ from xdsl_tvm.dialects.tir.processor_instructions import BYTES_OF_DOT
 from xdsl_tvm.passes.relax.rewriting.insertion import BindingBuilder
 
 _MOST_JOINED = 8
-"""Groups that are joined: of all products, the others are with zeros."""
+"""Most groups that are joined: of so many products of a joined group, one is of its own
+weights, and the others are with zeros."""
 
 
 def count_of_joined(groups: int, inputs: int, outputs: int, lanes: int) -> int | None:
-    """How many neighbouring groups, with so many channels each, have quads of inputs and
-    full vectors of outputs together; None if no few of them have."""
+    """The least number of neighbouring groups whose outputs fill vectors together.
+
+    None if there is none of at most 8, or if their inputs are not quads. A group has
+    `inputs` and `outputs` channels.
+    """
     for count in range(1, _MOST_JOINED + 1):
         if groups % count == 0 and count * outputs % lanes == 0:
             return count if count * inputs % BYTES_OF_DOT == 0 else None
@@ -25,10 +29,10 @@ def count_of_joined(groups: int, inputs: int, outputs: int, lanes: int) -> int |
 
 
 def join_groups(op: relax.Conv2DOp, count: int) -> None:
-    """Let so many neighbouring groups of a convolution `NCHW`, `OIHW` be one.
+    """Replace each `count` neighbouring groups of a convolution `NCHW`, `OIHW` by one.
 
-    The weights of what are inputs of another one of them are zero. Sums of integers are
-    the same.
+    Weights between the outputs of one of them and the inputs of another are zero, so that
+    sums of integers are the same.
     """
     import numpy as np
 
