@@ -117,11 +117,18 @@ def check_gpu(manifest: Any, capability: tuple[int, int]) -> None:
     )
     if capability != (major, minor) and not is_newer:
         here = ".".join(map(str, capability))
-        only = "" if newer == "all" else " only"
         raise RuntimeError(
-            f"kernels for {manifest['arch']} run on compute capability {least}{only}, "
-            f"and this GPU has {here}; build for it with --arch"
+            f"kernels for {manifest['arch']} run on compute capability {least}"
+            f"{_NEWER[newer]}, and this GPU has {here}; build for it with --arch"
         )
+
+
+_NEWER = {
+    "all": " and newer",
+    "family": " and newer of that major number",
+    "none": " only",
+}
+"""Which GPUs newer than the least one run kernels, as `runs_on` of manifests says."""
 
 
 @dataclass

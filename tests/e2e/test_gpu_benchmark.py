@@ -22,6 +22,7 @@ from support import paths
 from support.attention import exact_attention
 from support.gpu_driver import NotingDriver, simulated_driver
 
+from xdsl_tvm.runtime.cuda import runs_on
 from xdsl_tvm.runtime.load import load_module
 from xdsl_tvm.runtime.signature import ArraySpec, Signature, signatures
 
@@ -210,8 +211,29 @@ def test_a_program_that_is_wrong_or_fails(tmp_path: Path) -> None:
     assert [list(each) for each in messages] == [["begin"], ["failure"]]
     assert "was not launched" in messages[1]["failure"]
     messages = worked(NotingDriver(capability=(8, 0)), tmp_path)
-    text = "kernels for sm_90 run on compute capability 9.0, and this GPU has 8.0; build"
+    text = (
+        "kernels for sm_90 run on compute capability 9.0 and newer, and this GPU has 8.0"
+    )
     assert messages[1]["failure"].startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("arch", "fits", "others"),
+    [
+        ("sm_90", [(9, 0), (10, 3)], {(8, 9): "9.0 and newer, and this GPU has 8.9"}),
+        ("sm_90a", [(9, 0)], {(10, 0): "9.0 only, and this GPU has 10.0"}),
+        ("sm_100f", [(10, 0), (10, 3)], {(12, 0): "10.0 and newer of that major number"}),
+    ],
+)
+def test_which_gpus_run_kernels(
+    arch: str, fits: Sequence[tuple[int, int]], others: Mapping[tuple[int, int], str]
+) -> None:
+    manifest = {"arch": arch, "runs_on": runs_on(arch)}
+    for capability in fits:
+        runner.check_gpu(manifest, capability)
+    for capability, message in others.items():
+        with pytest.raises(RuntimeError, match=f"capability {message}"):
+            runner.check_gpu(manifest, capability)
 
 
 WORKER = """
