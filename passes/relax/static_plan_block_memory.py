@@ -45,10 +45,11 @@ class StaticPlanBlockMemory(CompilerPass):
         `relax.memory.alloc_storage`, at byte 0 unless the strategy is `arena`
     Options: `strategy`: `tokens` (default), TVM's, where tensors take over whole
         storages; `arena`, where all tensors of one scope and device with constant
-        sizes are at offsets in one storage; or `one-arena`, where those are with it whose
-        sizes the parameters' symbols give; `alignment`: what these offsets are multiples
-        of, in bytes, a power of two (64); `share_results` (false): with `arena`, tensors
-        may be in the memory of results, which callers own, before these are computed
+        sizes are at offsets in one storage; or `one-arena`, where that storage has also
+        the tensors whose sizes depend on symbols of the parameters alone; `alignment`:
+        offsets are multiples of it, in bytes, a power of two (64); `share_results`
+        (false): with `arena`, tensors may be in the memory of results, which callers own,
+        before these are computed
     Rewrites: before
 
             %a = relax.builtin.alloc_tensor on 0 scope "global" : tensor<2x4xf32>
@@ -93,10 +94,10 @@ class StaticPlanBlockMemory(CompilerPass):
         none of which a branch defines; where an arena is larger than what `tokens` needs
         for its tensors, or where more than 256 tensors live at once on average, they have
         the storages of `tokens`. With `one-arena` these storages and arenas are one after
-        the other in one, and all offsets are multiples of the alignment whatever the
-        symbols are: where a tensor may end elsewhere, units are rounded up. It has not
-        those whose sizes need symbols that the body defines, or may be sums with
-        negative terms. With `share_results`, up to 8 results of constant size, which the
+        the other in one, and all offsets are multiples of the alignment for any values of
+        symbols: units are rounded up where they are no multiples. Storages whose sizes
+        depend on symbols that the body defines, or are sums with negative terms, are
+        apart. With `share_results`, the 8 largest results of constant size, which the
         function allocates outside of branches and returns, are on storages, too: tensors
         that end before a result is allocated may be on its storage, if their elements are
         no larger, where an arena gets smaller by that. Time is that of sorting the

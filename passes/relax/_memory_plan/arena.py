@@ -66,8 +66,9 @@ def one_arena_plan(
 
     Arenas, as those of `arena_plan`, and storages whose sizes are numbers, or use nothing
     but `symbols`, are one after the other in it. All offsets are multiples of `alignment`
-    bytes for any values of symbols: units are rounded up to as many bytes as that takes,
-    and have an arena by themselves where it takes none. A storage counts as rounded up.
+    bytes for any values of symbols: units are rounded up where they are no multiples, and
+    those that need no rounding are an arena apart from those that do. Sizes of storages
+    are compared as rounded up.
     """
     dtypes = {kind_of(token.alloc)[1] for token in sizes}
     alignment = lcm(alignment, *map(bytes_of_lane, dtypes))
