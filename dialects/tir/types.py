@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from operator import index
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -284,7 +285,8 @@ class BufferType(ParametrizedAttribute, TypeAttribute, ShapedType, ContainerType
 
 @lru_cache(maxsize=1024)
 def _shape_attr(shape: tuple[int, ...]) -> ArrayAttr[IntAttr]:
-    return ArrayAttr(IntAttr(extent) for extent in shape)
+    # Equal numbers of other classes, such as those of numpy, find what is made here.
+    return ArrayAttr(IntAttr(int(index(extent))) for extent in shape)
 
 
 @lru_cache(maxsize=4096)

@@ -2,7 +2,9 @@
 
 import math
 import re
+from typing import cast
 
+import numpy as np
 import pytest
 from support.ir import parse
 from xdsl.dialects.builtin import (
@@ -272,3 +274,14 @@ def test_constant_values():
     assert tir.ConstOp.of(-3, i32).literal == -3
     assert tir.constant_value(tir.ConstOp.of(2.5, f32).result) == 2.5
     assert tir.is_constant(tir.ConstOp.of(0, i32).result, 0)
+
+
+def test_extents_of_other_classes_are_integers() -> None:
+    # 9001 is in no other test: the first type of a shape is kept for all equal ones.
+    shape = [np.int64(9001), True]
+    for extents in (shape, [9001, 1]):
+        found = tir.BufferType(extents, f32)
+        assert str(found) == "!tir.buffer<9001x1xf32>"
+        assert {type(extent) for extent in found.get_shape()} == {int}
+    with pytest.raises(TypeError):
+        tir.BufferType([cast("int", 9001.5)], f32)
