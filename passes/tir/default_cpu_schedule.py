@@ -147,10 +147,11 @@ class DefaultCPUSchedule(CompilerPass):
         channels last, each channel for itself among them (see `dot_windows.py` and
         `byte_depthwise.py`).
         *Convolutions and poolings of images with channels in blocks*, as many as a vector
-        has lanes, or half as many: tiles of neighbouring columns and one to three blocks
-        stay in registers, nothing is copied, terms outside of the image are left out, and
-        large weights, and large images that are read once, are fetched ahead (see
-        `windowed_images.py`). Where blocks fill half of a vector, its lanes have two
+        has lanes, or half as many: tiles of neighbouring columns and one to three blocks,
+        or five where vectors are of 64 bytes and a map follows, stay in registers,
+        nothing is copied, terms outside of the image are left out, and large weights, and
+        large images that are read once, are fetched ahead (see `windowed_images.py`).
+        Where blocks fill half of a vector, its lanes have two
         terms each (see `windowed_pairs.py`). If sums may be computed in another order,
         they begin with a bias that is added to them, and where windows of depthwise
         convolutions have 9 elements at most, a tile has columns of two rows, for all of

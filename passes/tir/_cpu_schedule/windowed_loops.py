@@ -1,6 +1,6 @@
 """The loops of convolutions and poolings of images with channels in blocks.
 
-A tile of neighbouring columns, for up to three blocks of channels, stays in registers
+A tile of neighbouring columns, for up to five blocks of channels, stays in registers
 while its terms are added, in the order of the program but for narrow images, whose
 channels come last. Nothing is copied: one operand is read as vectors of the last axis,
 the other likewise, or as single elements for all lanes. What a large weight has later is
