@@ -716,11 +716,16 @@ def _is_long(value: Sum) -> bool:
 
 def _is_linear(node: Expr) -> bool:
     """Whether the node is a sum, a difference or a multiple of its operands."""
-    if not is_index_type(node.dtype):
-        return False
     if isinstance(node, Mul):
-        return any(isinstance(operand, Const) for operand in node.operands)
-    return isinstance(node, Add | Sub)
+        lhs, rhs = node.operands
+        if not isinstance(lhs, Const) and not isinstance(rhs, Const):
+            return False
+    elif not isinstance(node, _SUMS):
+        return False
+    return is_index_type(node.dtype)
+
+
+_SUMS = (Add, Sub)
 
 
 def _terms(node: Expr) -> tuple[tuple[Expr, int], ...]:

@@ -551,6 +551,9 @@ def postorder(*roots: Expr) -> Iterator[Expr]:
             yield node
         elif node not in seen:
             seen.add(node)
+            if not node.operands:
+                yield node
+                continue
             stack.append((node, True))
             stack += [(operand, False) for operand in reversed(node.operands)]
 
@@ -638,6 +641,9 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
     of a lazy choice: views that share it visit shared ops once.
     """
     trees: MutableMapping[SSAValue, Expr] = {} if known is None else known
+    found = trees.get(value)
+    if found is not None:
+        return found
     waiting = set[SSAValue]()
     stack = [value]
     while stack:
