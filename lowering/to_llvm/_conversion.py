@@ -16,7 +16,7 @@ passes leave back to back are folded by whichever pass comes second.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import cast
 
@@ -45,7 +45,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.llvm import ConstantOp, FastMathAttr, LLVMPointerType
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue, Use
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects.by_class import of_classes
@@ -162,6 +163,19 @@ def has_own_forms(op: Operation) -> bool:
     """Whether all values of an operation are what they are in LLVM: see `become`."""
     return all(is_own_form(value.type) for value in op.operands) and all(
         is_own_form(value.type) for value in op.results
+    )
+
+
+@by_identity
+def _gets_own_form(type: Attribute) -> bool:
+    """Whether values of `type` are in an own form, or are once indices are integers."""
+    return not isinstance(type, MemRefType) and is_own_form(convert_type(type))
+
+
+def gets_own_forms(op: Operation) -> bool:
+    """Whether all values of an operation do: see `Conversion.convert_in_place`."""
+    return all(_gets_own_form(value.type) for value in op.operands) and all(
+        _gets_own_form(value.type) for value in op.results
     )
 
 
@@ -282,6 +296,52 @@ class Conversion(LocatedBuilder):
                 new.name_hint = old.name_hint
         self._replaced.append((op, values))
 
+    def convert_in_place(
+        self,
+        op: Operation,
+        kind: type[Operation],
+        properties: dict[str, Attribute],
+        is_converted: Callable[[Operation], bool],
+    ) -> None:
+        """`become` with values in their LLVM types.
+
+        Users for which `is_converted` holds are to ask for their operands by `operand`
+        later; others get a cast.
+        """
+        for index, value in enumerate(op.operands):
+            converted = self.operand(value)
+            if converted is not value:
+                op.operands[index] = converted
+        for result in op.results:
+            target = convert_type(result.type)
+            if target is not result.type:
+                self._retype(result, target, is_converted)
+        become(op, kind, properties)
+
+    def _retype(
+        self,
+        result: OpResult,
+        target: Attribute,
+        is_converted: Callable[[Operation], bool],
+    ) -> None:
+        others: list[Use] = []
+        for use in result.uses:
+            user = use.operation
+            if _is_cast(user) and user.results[0].type == target:
+                self._casts[user] = None
+            elif not is_converted(user):
+                others.append(use)
+        old = result.type
+        new = Rewriter.replace_value_with_new_type(result, target)
+        if others:
+            cast_op = UnrealizedConversionCastOp.create(
+                operands=[new], result_types=[old]
+            )
+            self._casts[cast_op] = None
+            Rewriter.insert_op(cast_op, InsertPoint.after(result.op))
+            for use in others:
+                use.operation.operands[use.index] = cast_op.results[0]
+
     def replace_value(self, old: SSAValue, new: SSAValue) -> None:
         """Makes users of `old` use `new`, through a cast where the types differ."""
         if new.name_hint is None:
@@ -336,7 +396,10 @@ class Conversion(LocatedBuilder):
                 continue
             source = cast_op.operands[0]
             inner = source.owner
-            if (
+            if source.type == cast_op.results[0].type:
+                # It was converted in place after the cast had been made.
+                cast_op.results[0].replace_all_uses_with(source)
+            elif (
                 isinstance(inner, UnrealizedConversionCastOp)
                 and len(inner.operands) == 1
                 and inner.operands[0].type == cast_op.results[0].type

@@ -32,11 +32,10 @@ from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
-    become,
     convert_type,
     fail,
     fastmath,
-    has_own_forms,
+    gets_own_forms,
     require_convertible,
     splat,
     vector_of,
@@ -91,6 +90,11 @@ class ConvertArithToLLVM(CompilerPass):
         lowering.at.finish()
 
 
+def _is_lowered(op: Operation) -> bool:
+    """Whether this pass makes an LLVM operation of `op`."""
+    return type(op) in _HANDLERS and not works_on_tensors(op)
+
+
 class _Lowering:
     """State of one run: where to insert, and the float casts."""
 
@@ -100,8 +104,8 @@ class _Lowering:
 
     def lower(self, op: Operation, handler: _Handler) -> None:
         renaming = _RENAMINGS.get(type(op))
-        if renaming is not None and has_own_forms(op):
-            become(op, *renaming(op))
+        if renaming is not None and gets_own_forms(op):
+            self.at.convert_in_place(op, *renaming(op), _is_lowered)
             return
         if not isinstance(op.results[0].type, MemRefType):
             require_convertible(op)
@@ -460,7 +464,8 @@ def _renamed_float(kind: type[Operation]) -> _Renaming:
 
 
 def _renamed_constant(op: Operation) -> _Named:
-    value = _constant_value(op, op.properties["value"], op.results[0].type)
+    target = convert_type(op.results[0].type)
+    value = _constant_value(op, op.properties["value"], target)
     return llvm.ConstantOp, {"value": value}
 
 
