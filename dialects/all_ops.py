@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TypeVar, cast
+from itertools import compress
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.ir import Operation, Region
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _T = TypeVar("_T")
 
@@ -56,9 +60,10 @@ def _kinds(wanted: tuple[type, ...]) -> _Kinds:
 
 def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
     """Those of `all_ops` that are instances of one of the classes."""
-    wanted = _kinds(classes)
-    found = [op for op in all_ops(root) if wanted[type(op)]]
-    return cast("list[_T]", found)
+    ops = all_ops(root)
+    # Without bytecode for an op: most passes of a pipeline find nothing this way.
+    found = compress(ops, map(_kinds(classes).__getitem__, map(type, ops)))
+    return list(cast("Iterator[_T]", found))
 
 
 def enter_regions(op: Operation, pending: list[Operation | None]) -> None:

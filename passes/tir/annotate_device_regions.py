@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32
 from xdsl.ir import Block, Operation, Region
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops, outermost_ops
+from xdsl_tvm.analysis.all_ops import ops_of, outermost_ops
 from xdsl_tvm.analysis.tir.function_target import functions_of, target_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.target import Target
@@ -69,7 +69,7 @@ class AnnotateDeviceRegions(CompilerPass):
                     '#tir.target<"cuda", host = #tir.target<"llvm">>}'
                 )
             if target.host_target is not None and any(
-                map(_is_marked_or_device_code, all_ops(func))
+                map(_is_marked_or_device_code, ops_of(func, *_MARKS))
             ):
                 _annotate(func, target.without_host())
 
@@ -86,6 +86,9 @@ def _annotate(func: tir.FuncOp, device: Target) -> None:
         block.insert_op_before(marked, op)
         op.detach()
         body.add_op(op)
+
+
+_MARKS = (tir.AttrOp, tir.LaunchThreadOp)
 
 
 def _is_marked_or_device_code(op: Operation) -> bool:

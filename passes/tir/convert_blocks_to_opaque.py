@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, ModuleOp, i32
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import (
@@ -70,13 +70,13 @@ class ConvertBlocksToOpaque(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         blocks: list[tir.BlockOp] = []
-        for inner in all_ops(op):
+        for inner in ops_of(op, tir.InitOp, tir.BlockOp):
             if isinstance(inner, tir.InitOp):
                 raise PassFailedException(
                     f"{describe(inner)} needs the iteration variables of its block; run "
                     "tir-lower-init-block first"
                 )
-            if isinstance(inner, tir.BlockOp) and not inner.is_opaque:
+            if not inner.is_opaque:
                 blocks.append(inner)
         for block in blocks:
             _make_opaque(block)

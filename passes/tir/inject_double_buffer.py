@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import MemoryEffectKind, RecursiveMemoryEffect, get_effects
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.analysis.tir.flat_index import times, widened_for
@@ -149,8 +149,7 @@ class _Mark:
 
 
 def _scopes(func: Operation) -> list[tir.AttrOp]:
-    found = (op for op in all_ops(func) if isinstance(op, tir.AttrOp))
-    return [op for op in found if op.key.data == _SCOPE]
+    return [op for op in ops_of(func, tir.AttrOp) if op.key.data == _SCOPE]
 
 
 def _memory_behind(op: tir.AttrOp) -> tir.AllocateOp:

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit
@@ -90,7 +90,7 @@ class InjectPermutedLayout(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            marked = [inner for inner in all_ops(func) if _is_marked(inner)]
+            marked = [each for each in ops_of(func, tir.BlockOp) if _is_marked(each)]
             if marked:
                 accesses = _Accesses(func)
                 accesses.check()

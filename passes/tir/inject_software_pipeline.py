@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import ForKind
@@ -135,10 +135,10 @@ class InjectSoftwarePipeline(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         doubled: set[Memory] = set()
         loops: list[tir.ForOp] = []
-        for inner in all_ops(op):
+        for inner in ops_of(op, tir.BlockOp, tir.ForOp, tir.LaunchThreadOp):
             if isinstance(inner, tir.BlockOp):
                 doubled |= _requested(inner)
-            elif isinstance(inner, tir.ForOp | tir.LaunchThreadOp) and _is_marked(inner):
+            elif _is_marked(inner):
                 loops.append(_checked(inner))
         # What is inside first: its parts are statements of what is around it.
         for loop in reversed(loops):

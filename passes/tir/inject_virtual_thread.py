@@ -112,8 +112,9 @@ class InjectVirtualThread(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            launches = [inner for inner in all_ops(func) if _is_virtual(inner)]
-            remaining = [launch for launch in launches if not _is_reopened(launch)]
+            launches = ops_of(func, tir.LaunchThreadOp)
+            virtual = [launch for launch in launches if launch.virtual is not None]
+            remaining = [launch for launch in virtual if not _is_reopened(launch)]
             for launch in reversed(remaining):
                 _Expansion(launch).run()
 

@@ -100,10 +100,9 @@ class LiftThreadBinding(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: list[tir.ForOp] = []
-        for inner in all_ops(op):
-            inside = bool(kernels) and kernels[-1].is_ancestor(inner)
-            if isinstance(inner, tir.ForOp) and inner.thread_tag and not inside:
-                kernels.append(inner)
+        for loop in ops_of(op, tir.ForOp):
+            if loop.thread_tag and not (kernels and kernels[-1].is_ancestor(loop)):
+                kernels.append(loop)
         for kernel in kernels:
             _Kernel(kernel).lift()
 

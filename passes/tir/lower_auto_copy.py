@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of
 from xdsl_tvm.passes.infra import CompilerPass
@@ -136,8 +136,8 @@ class LowerAutoCopy(CompilerPass):
         kernels: dict[Operation, dict[str, int]] = {}
         copies = [
             Surroundings.of(block, kernels)
-            for block in all_ops(op)
-            if isinstance(block, tir.BlockOp) and flag(block, "auto_copy")
+            for block in ops_of(op, tir.BlockOp)
+            if flag(block, "auto_copy")
         ]
         padder = Padder()
         for around in reversed(copies):

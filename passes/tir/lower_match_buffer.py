@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import (
@@ -99,7 +99,7 @@ class LowerMatchBuffer(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            if any(isinstance(inner, tir.MatchRegionOp) for inner in all_ops(func)):
+            if ops_of(func, tir.MatchRegionOp):
                 _Lowering(func).run()
 
 

@@ -19,9 +19,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._storage_align import (
     DIM_ALIGN,
@@ -114,9 +113,7 @@ class LowerOpaqueBlock(CompilerPass):
         # In preorder: where enclosing ops come first, no op is moved more than once.
         found: list[tir.BlockOp | tir.ForOp | tir.AllocBufferOp] = []
         alignments: Alignments = {}
-        for inner in all_ops(op):
-            if not _is_looked_at(inner):
-                continue
+        for inner in ops_of(op, *_LOOKED_AT):
             _check(inner)
             if isinstance(inner, tir.BlockOp):
                 collect_alignments(inner, alignments)
@@ -132,9 +129,7 @@ class LowerOpaqueBlock(CompilerPass):
                     _lower_allocation(inner, alignments.get(inner.buffer, []))
 
 
-_is_looked_at = of_classes(
-    tir.AllocBufferOp, tir.BlockOp, tir.ForOp, tir.InitOp, tir.MatchRegionOp
-)
+_LOOKED_AT = (tir.AllocBufferOp, tir.BlockOp, tir.ForOp, tir.InitOp, tir.MatchRegionOp)
 
 
 # ---- what is refused ----

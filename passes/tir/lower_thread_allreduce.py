@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops, ops_of
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith.expr import emit
 from xdsl_tvm.analysis.tir.function_target import target_of
 from xdsl_tvm.dialects import tir
@@ -103,14 +103,11 @@ class LowerThreadAllreduce(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         default = parsed_target(self.name, self.target)
         for func in ops_of(op, tir.FuncOp):
-            found = [each for each in all_ops(func) if isinstance(each, _Allreduce)]
+            found = ops_of(func, tir.ThreadAllreduceOp)
             if found:
                 target = _target_of(func, default)
                 for each in found:
                     _lower(each, target)
-
-
-_Allreduce = tir.ThreadAllreduceOp
 
 
 def _target_of(func: tir.FuncOp, default: Target | None) -> Target:

@@ -11,7 +11,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops, outermost_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of, outermost_ops
 from xdsl_tvm.analysis.tir.function_target import (
     functions_of,
     is_device_that_can_fail,
@@ -98,7 +98,7 @@ class SplitHostDevice(CompilerPass):
         names: dict[Operation, UniqueNames] = {}
         found = False
         for func in functions_of(op):
-            if not any(map(is_device_region, all_ops(func))):
+            if not any(map(is_device_region, ops_of(func, tir.AttrOp))):
                 continue
             regions = outermost_ops(func, is_device_region)
             parent = func.parent_op()

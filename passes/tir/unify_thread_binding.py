@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -95,8 +95,8 @@ class UnifyThreadBinding(CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels: list[_Binding] = []
         end: Operation | None = None
-        for inner in all_ops(op):
-            if not isinstance(inner, _Binding) or _tag(inner) is None:
+        for inner in ops_of(op, tir.ForOp, tir.LaunchThreadOp):
+            if _tag(inner) is None:
                 continue
             if end is None or not end.is_ancestor(inner):
                 kernels.append(inner)

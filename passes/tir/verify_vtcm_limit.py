@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.tir.allocated_bytes import allocated_bytes
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
@@ -48,9 +48,7 @@ class VerifyVTCMLimit(CompilerPass):
         configured = PassContext.current().config.get("tir.vtcm_capacity", 0)
         assert isinstance(configured, int), "the context checks the types of its options"
         default = parsed_target(self.name, self.limit)
-        for func in all_ops(op):
-            if not isinstance(func, tir.FuncOp):
-                continue
+        for func in ops_of(op, tir.FuncOp):
             own = func.attributes.get("target")
             target = own if isinstance(own, tir.Target) else default
             if target is None:

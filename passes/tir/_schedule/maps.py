@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.dialects import tir
@@ -18,7 +18,7 @@ def is_map(nest: Nest) -> bool:
 
 def is_lazy(nest: Nest) -> bool:
     """Whether the block chooses what to compute, which vectors cannot."""
-    return any(isinstance(op, tir.IfThenElseOp) for op in all_ops(nest.block.body))
+    return bool(ops_of(nest.block.body, tir.IfThenElseOp))
 
 
 _MOST_NARROW = 4
