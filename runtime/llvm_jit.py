@@ -323,7 +323,7 @@ def machine_without(mattr: str) -> Machine:
     machine = host_machine()
     if not mattr:
         return machine
-    flags = _flags(machine)
+    flags = dict(_flags(machine))
     for flag in mattr.split(","):
         sign, name = flag[:1], flag[1:]
         if sign not in ("+", "-") or name not in flags:
@@ -343,7 +343,8 @@ def machine_without(mattr: str) -> Machine:
     return Machine(machine.triple, machine.cpu, features)
 
 
-def _flags(machine: Machine) -> dict[str, bool]:
+@cache
+def _flags(machine: Machine) -> Mapping[str, bool]:
     """What a machine has, and what it lacks."""
     return {flag[1:]: flag[0] == "+" for flag in machine.features.split(",") if flag}
 

@@ -29,6 +29,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import IsTerminator, is_side_effect_free
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.expr import view
 from xdsl_tvm.analysis.arith.polynomial import prove_equal
 from xdsl_tvm.dialects import tir
@@ -70,15 +71,15 @@ def violations(root: Operation) -> Iterator[Violation]:
 
     Each of them is looked at rule by rule.
     """
-    for op in root.walk():
-        if isinstance(op, tir.FuncOp) and not op.is_declaration:
-            for rule in RULES.values():
-                if rule.check is not None:
-                    yield from rule.check(op)
-        elif isinstance(op, ModuleOp):
+    for op in ops_of(root, tir.FuncOp, ModuleOp):
+        if isinstance(op, ModuleOp):
             for rule in RULES.values():
                 if rule.check_module is not None:
                     yield from rule.check_module(op)
+        elif not op.is_declaration:
+            for rule in RULES.values():
+                if rule.check is not None:
+                    yield from rule.check(op)
 
 
 def verify_well_formed(root: Operation, assert_mode: bool = True) -> bool:
@@ -282,8 +283,8 @@ def _single_definition(func: tir.FuncOp) -> Iterator[Violation]:
 
 def _env_thread(func: tir.FuncOp) -> Iterator[Violation]:
     first: dict[str, tir.LaunchThreadOp] = {}
-    for op in func.walk():
-        if not isinstance(op, tir.LaunchThreadOp) or op.env is None:
+    for op in ops_of(func, tir.LaunchThreadOp):
+        if op.env is None:
             continue
         other = first.setdefault(op.env.data, op)
         for what, ours, theirs in (
@@ -313,7 +314,7 @@ def _env_thread(func: tir.FuncOp) -> Iterator[Violation]:
 
 
 def _buffer_definition(func: tir.FuncOp) -> Iterator[Violation]:
-    for op in func.walk():
+    for op in all_ops(func):
         if not op.name.startswith("tir."):
             continue
         for value in op.operands:
@@ -333,8 +334,8 @@ def _buffer_definition(func: tir.FuncOp) -> Iterator[Violation]:
 
 
 def _return_placement(func: tir.FuncOp) -> Iterator[Violation]:
-    for op in func.walk():
-        if isinstance(op, tir.RetOp) and (where := _forbidden_place(op)) is not None:
+    for op in ops_of(func, tir.RetOp):
+        if (where := _forbidden_place(op)) is not None:
             yield Violation(
                 op,
                 "ReturnPlacement",
@@ -367,9 +368,7 @@ def _return_type(func: tir.FuncOp) -> Iterator[Violation]:
     results = func.function_type.outputs.data
     if not results:
         return
-    for op in func.walk():
-        if not isinstance(op, tir.RetOp):
-            continue
+    for op in ops_of(func, tir.RetOp):
         given = "nothing" if op.value is None else f"a {op.value.type}"
         if op.value is None or op.value.type != results[0]:
             yield Violation(
@@ -399,9 +398,7 @@ def _matched_parameter(func: tir.FuncOp) -> Iterator[Violation]:
 
 
 def _while_condition(func: tir.FuncOp) -> Iterator[Violation]:
-    for op in func.walk():
-        if not isinstance(op, tir.WhileOp):
-            continue
+    for op in ops_of(func, tir.WhileOp):
         last = op.condition.block.last_op
         if isinstance(last, tir.YieldOp) and isinstance(last.value.owner, tir.ConstOp):
             yield Violation(
@@ -418,9 +415,7 @@ _WAIT, _COUNT = "async_wait_queue_scope", "async_wait_inflight_count"
 
 
 def _async_wait(func: tir.FuncOp) -> Iterator[Violation]:
-    for op in func.walk():
-        if not isinstance(op, tir.AttrOp):
-            continue
+    for op in ops_of(func, tir.AttrOp):
         parent = op.parent_op()
         if op.key.data == _WAIT and not any(
             isinstance(inner, tir.AttrOp) and inner.key.data == _COUNT
@@ -471,9 +466,7 @@ def _constants(module: ModuleOp) -> Sequence[Attribute]:
 def _constants_of(
     func: tir.FuncOp, constants: Sequence[Attribute]
 ) -> Iterator[Violation]:
-    for op in func.walk():
-        if not isinstance(op, tir.AllocateConstOp):
-            continue
+    for op in ops_of(func, tir.AllocateConstOp):
         index = integer_of(op.data)
         if index is not None and not 0 <= index < len(constants):
             yield Violation(

@@ -20,7 +20,9 @@ from xdsl.dialects.builtin import (
     IntegerType,
     ModuleOp,
     StringAttr,
+    SymbolRefAttr,
     TensorType,
+    UnitAttr,
     VectorType,
     bf16,
     i16,
@@ -174,9 +176,14 @@ _WITHOUT_PARTS = frozenset(
         IntegerAttr,
         IntegerType,
         StringAttr,
+        SymbolRefAttr,
+        UnitAttr,
+        llvm.CallingConventionAttr,
         llvm.FastMathAttr,
+        llvm.LinkageAttr,
         llvm.LLVMPointerType,
         llvm.LLVMVoidType,
+        llvm.TailCallKindAttr,
     }
 )
 """Classes of most attributes, in which there are no others."""

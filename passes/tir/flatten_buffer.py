@@ -48,6 +48,7 @@ from xdsl_tvm.analysis.tir.flat_index import (
     reaches_beyond_32_bits,
 )
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir.types import buffer_of
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
@@ -189,6 +190,8 @@ class _Flattening(ExpressionRewriter):
 
     def statement(self, op: Operation) -> None:
         """Flatten what an op defines or accesses."""
+        if not _is_flattened(op):
+            return
         match op:
             case tir.AllocateOp():
                 self._allocation(op)
@@ -514,6 +517,9 @@ _OF_VALUES = (
     tir.WritesOp,
 )
 """What reads or writes the elements of a buffer, or says so."""
+_is_flattened = of_classes(
+    *_OF_VALUES, tir.AddressOfOp, tir.AllocateOp, tir.BufferDefinition, tir.DataOp
+)
 
 
 def _last_parameter(func: Operation) -> dict[Operation, Operation]:

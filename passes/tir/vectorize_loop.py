@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Call, Cast, Const, Expr, Mul, view
@@ -240,12 +241,11 @@ def _check_lanes(loop: tir.ForOp, lanes: int) -> None:
 
 
 def _refuse_while_loops(loop: tir.ForOp) -> None:
-    for op in loop.body.walk():
-        if isinstance(op, tir.WhileOp):
-            raise PassFailedException(
-                f"{describe(op)} is in a vectorized loop, whose iterations cannot "
-                "run for different times; make the vectorized loop serial"
-            )
+    for op in ops_of(loop.body, tir.WhileOp):
+        raise PassFailedException(
+            f"{describe(op)} is in a vectorized loop, whose iterations cannot "
+            "run for different times; make the vectorized loop serial"
+        )
 
 
 def _factor_of_vscale(extent: Expr) -> int | None:
@@ -264,8 +264,8 @@ def _inline(loop: tir.ForOp) -> None:
     """Put the body, which does not use the variable any more, in place of the loop."""
     enclose_in_pragmas(loop)
     body = loop.body.block
-    for inner in body.walk():
-        if isinstance(inner, tir.ForOp) and inner.kind.data is tir.ForKind.VECTORIZED:
+    for inner in ops_of(loop.body, tir.ForOp):
+        if inner.kind.data is tir.ForKind.VECTORIZED:
             inner.kind = _SERIAL
     body.erase_arg(loop.loop_var)
     bounds = (loop.min, loop.extent)

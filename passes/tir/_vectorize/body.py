@@ -554,7 +554,7 @@ def _varying_ops(loop: tir.ForOp) -> set[Operation]:
     """The ops in the loop that depend on its variable, or hold ops that do."""
     values: set[SSAValue] = {loop.loop_var}
     found: set[Operation] = set()
-    for op in loop.body.walk():
+    for op in all_ops(loop.body):
         if op in found or not any(operand in values for operand in op.operands):
             continue
         each: Operation | None = op

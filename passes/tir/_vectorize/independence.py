@@ -14,8 +14,17 @@ from typing import NamedTuple
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import MemoryEffectKind, get_effects
 
+from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
-from xdsl_tvm.analysis.arith.expr import Const, Expr, Ramp, Value, leaf_values, view
+from xdsl_tvm.analysis.arith.expr import (
+    Const,
+    Expr,
+    Ramp,
+    Value,
+    is_expression_class,
+    leaf_values,
+    view,
+)
 from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
@@ -116,6 +125,8 @@ class _AccessCollector:
             self._visit(op, repeated)
 
     def _visit(self, op: Operation, repeated: bool) -> None:
+        if is_expression_class(type(op)):
+            return
         match op:
             case tir.LoadOp() | tir.StoreOp():
                 self._access(op, repeated)
@@ -298,7 +309,7 @@ def values_in(ops: Iterable[Operation]) -> set[SSAValue]:
     """The values that ops define, with all that is inside of them."""
     found: set[SSAValue] = set()
     for op in ops:
-        for inner in op.walk():
+        for inner in all_ops(op):
             found.update(inner.results)
             for region in inner.regions:
                 for block in region.blocks:

@@ -6,10 +6,8 @@ beside them, and the old ones go. `LoopCode` is the pen.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Generator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import cast
 
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import DYNAMIC_INDEX, DictionaryAttr, IntegerAttr, i32
@@ -26,7 +24,6 @@ _ALWAYS_WRITTEN = (tir.ForKind.VECTORIZED, tir.ForKind.THREAD_BINDING)
 """Kinds of loops that are written where there is one iteration, too."""
 _LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
 """An unrolled loop is no more text than a loop until LLVM unrolls it."""
-_Known = MutableMapping[Expr, SSAValue]
 
 
 class LoopCode:
@@ -40,7 +37,7 @@ class LoopCode:
         self, place: InsertPoint, known: Mapping[Expr, SSAValue] | None = None
     ) -> None:
         self._builder = Builder(place)
-        self._known: _Known = dict(known or {})
+        self._known = dict(known or {})
 
     # ---- expressions ----
 
@@ -258,10 +255,12 @@ class LoopCode:
 
     @contextmanager
     def _at_end(self, body: Block) -> Generator[None]:
-        outer, known = self._builder, self._known
+        outer, known = self._builder, len(self._known)
         self._builder = Builder(InsertPoint.at_end(body))
-        self._known = cast(_Known, ChainMap({}, cast("dict[Expr, SSAValue]", known)))
         try:
             yield
         finally:
-            self._builder, self._known = outer, known
+            self._builder = outer
+            # What the body has computed, the last entries, is not available after it.
+            while len(self._known) > known:
+                self._known.popitem()
