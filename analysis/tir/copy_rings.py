@@ -38,7 +38,7 @@ from xdsl_tvm.analysis.arith.expr import And, Expr, Value, leaf_values
 from xdsl_tvm.analysis.tir.builtin_offsets import position_of
 from xdsl_tvm.analysis.tir.memory_order import memory_of
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
-from xdsl_tvm.analysis.tir.thread_separation import evaluate
+from xdsl_tvm.analysis.tir.thread_points import evaluate
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.nvvm.formats import warpgroup_columns
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope

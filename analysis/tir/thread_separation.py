@@ -27,20 +27,12 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
     Add,
-    And,
-    Call,
-    Cast,
     Cmp,
     Const,
     Expr,
-    FloorDiv,
     FloorMod,
-    Max,
-    Min,
     Mul,
     Not,
-    Or,
-    Select,
     Sub,
     Value,
     leaf_values,
@@ -56,6 +48,12 @@ from xdsl_tvm.analysis.tir.radix_split import (
     Divisions,
     Place,
     split_dimensions,
+)
+from xdsl_tvm.analysis.tir.thread_points import (
+    Points,
+    are_apart,
+    evaluate,
+    polynomial_values,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
@@ -75,10 +73,6 @@ _MAX_COMBINATIONS = 1 << 12
 _MAX_OFFSETS = 64
 """Differences of such parts that are looked at one by one."""
 _ATOMIC = "atomic_add"
-
-Columns = Mapping[SSAValue, Any]
-"""Variables, each with its value in every combination."""
-
 
 Path = tuple[tuple[int, Operation, bool], ...]
 """The ops around an op from the outermost on, and the op: each with the number of one run
@@ -736,7 +730,7 @@ class _Pair:
                 if ahead is not None:
                     columns[axis.value] = row + int(axis.first) + ahead
             terms = {m: index.terms[m] for m in monomials if m in index.terms}
-            parts.append(_evaluated(Polynomial(terms), columns))
+            parts.append(polynomial_values(Polynomial(terms), columns))
         if parts[0] is None or parts[1] is None:
             return None
         found = np.unique(parts[0] - parts[1])
@@ -771,7 +765,7 @@ class _Pair:
                 other = self._points(second, wanted, 1, conditions[1])
                 if other is None:
                     break
-                if _are_apart(one, other):
+                if are_apart(one, other):
                     return True
                 is_done = True
             if is_done:
@@ -821,7 +815,7 @@ class _Pair:
         wanted: set[SSAValue],
         side: int,
         kept: Sequence[Expr],
-    ) -> _Points | None:
+    ) -> Points | None:
         """The elements of an access in all combinations of its variables.
 
         Of its conditions, those of `kept` count.
@@ -839,7 +833,7 @@ class _Pair:
         if self._count(names) > self.most_points:
             return None
         if self._count(names) == 0:
-            return _Points([], np.zeros(0, np.int64))
+            return Points([], np.zeros(0, np.int64))
         conditions: list[Expr] = []
         for part in (p for c in kept for p in conjuncts(c)):
             more = dict.fromkeys((*names, *leaf_values(part)))
@@ -860,7 +854,7 @@ class _Pair:
                 keep = found != 0 if keep is None else keep & (found != 0)
         element: list[Any] = []
         for index in indices:
-            value = _evaluated(index, columns)
+            value = polynomial_values(index, columns)
             if value is None:
                 return None
             element.append(value)
@@ -878,7 +872,7 @@ class _Pair:
             keep = np.broadcast_to(keep, (size,))
             rows = [row[keep] for row in rows]
             thread = thread[keep]
-        return _Points(rows, thread)
+        return Points(rows, thread)
 
     def _count(self, values: Iterable[SSAValue]) -> float:
         return prod(self.periods.get(value) or self._extent(value) for value in values)
@@ -1080,139 +1074,3 @@ def _single_bound(condition: Expr) -> tuple[SSAValue, Bound] | None:
     }
     bound = bounds.get(predicate)
     return None if bound is None else (leaf, bound)
-
-
-# ---- evaluation ----
-
-
-@dataclass
-class _Points:
-    """Elements that are accessed, column by column, and the threads that do so."""
-
-    element: list[Any]
-    thread: Any
-
-
-def _are_apart(one: _Points, other: _Points) -> bool:
-    """Whether every element that both access belongs to a single thread of both."""
-    count = len(one.thread)
-    if count == 0 or len(other.thread) == 0:
-        return True
-    columns = [
-        np.concatenate(pair) for pair in zip(one.element, other.element, strict=True)
-    ]
-    thread = np.concatenate((one.thread, other.thread))
-    group = np.zeros(len(thread), np.int64)
-    for column in columns:
-        _, numbers = np.unique(column, return_inverse=True)
-        _, group = np.unique(
-            group * (int(numbers.max()) + 1) + numbers.reshape(-1), return_inverse=True
-        )
-        group = group.reshape(-1)
-    size = int(group.max()) + 1
-    ends: list[Any] = []
-    for part in (slice(None, count), slice(count, None)):
-        low = np.full(size, np.iinfo(np.int64).max)
-        high = np.full(size, -1, np.int64)
-        np.minimum.at(low, group[part], thread[part])
-        np.maximum.at(high, group[part], thread[part])
-        ends.append((low, high))
-    (low, high), (other_low, other_high) = ends
-    both = (high >= 0) & (other_high >= 0)
-    same = (low == high) & (other_low == other_high) & (low == other_low)
-    return bool(np.all(same[both]))
-
-
-def _evaluated(index: Polynomial, columns: Columns) -> Any:
-    total: Any = np.int64(0)
-    for monomial, factor in index.terms.items():
-        product: Any = np.int64(factor)
-        for atom in monomial:
-            value = evaluate(atom, columns)
-            if value is None:
-                return None
-            product = product * value
-        total = total + product
-    return total
-
-
-def evaluate(root: Expr, columns: Columns) -> Any:
-    """The value of an integer expression in all combinations of its variables.
-
-    None where a variable, a type or an operation in it is unknown.
-    """
-    known: dict[Expr, Any] = {}
-    for node in postorder(root):
-        operands = [known[operand] for operand in node.operands]
-        value = None
-        if is_integer_type(node.dtype) and not any(o is None for o in operands):
-            value = _node_value(node, operands, columns)
-            if value is not None:
-                low, high = integer_range(node.dtype)
-                if high >= 1 << 63 or np.any(value < low) or np.any(value > high):
-                    value = None
-        known[node] = value
-    return known[root]
-
-
-def _node_value(node: Expr, operands: list[Any], columns: Columns) -> Any:
-    match node:
-        case Const():
-            value = int(node.value)
-            return np.int64(value) if abs(value) < 1 << 62 else None
-        case Value():
-            return columns.get(node.value)
-        case Cast():
-            return operands[0]
-        case FloorDiv() | FloorMod():
-            if not np.all(operands[1]):
-                return None
-            divide = np.floor_divide if isinstance(node, FloorDiv) else np.mod
-            return divide(*operands)
-        case Cmp():
-            return _COMPARISONS[node.predicate](*operands).astype(np.int64)
-        case Not():
-            return 1 - operands[0] if tir.is_bool(node.dtype) else None
-        case Select():
-            return _CHOOSE(operands[0] != 0, operands[1], operands[2])
-        case Call():
-            name = node.name
-            if name in ("likely", "tvm_thread_invariant"):
-                return operands[0]
-            if name.startswith("shift") and not _shifts(operands[1]):
-                return None
-            return _CALLS[name](*operands) if name in _CALLS else None
-        case _:
-            function = _ARITHMETIC.get(type(node))
-            return None if function is None else function(*operands)
-
-
-def _shifts(amount: Any) -> bool:
-    return bool(np.all((amount >= 0) & (amount < 31)))
-
-
-_CHOOSE: Any = np.where
-_COMPARISONS: dict[CmpPredicate, Any] = {
-    CmpPredicate.LT: np.less,
-    CmpPredicate.LE: np.less_equal,
-    CmpPredicate.GT: np.greater,
-    CmpPredicate.GE: np.greater_equal,
-    CmpPredicate.EQ: np.equal,
-    CmpPredicate.NE: np.not_equal,
-}
-_ARITHMETIC: dict[type[Expr], Any] = {
-    Add: np.add,
-    Sub: np.subtract,
-    Mul: np.multiply,
-    Min: np.minimum,
-    Max: np.maximum,
-    And: np.bitwise_and,
-    Or: np.bitwise_or,
-}
-_CALLS: dict[str, Any] = {
-    "bitwise_and": np.bitwise_and,
-    "bitwise_or": np.bitwise_or,
-    "bitwise_xor": np.bitwise_xor,
-    "shift_left": np.left_shift,
-    "shift_right": np.right_shift,
-}

@@ -27,7 +27,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.analysis.arith.iter_map import IterMapLevel, detect_iter_map
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
-from xdsl_tvm.analysis.tir.thread_separation import evaluate
+from xdsl_tvm.analysis.tir.thread_points import evaluate
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir import CallEffect
 from xdsl_tvm.passes.tir._software_pipeline.conflicts import fresh_leaf

@@ -16,12 +16,12 @@ from xdsl_tvm.analysis.tir.access_families import (
     families,
     progressions,
 )
+from xdsl_tvm.analysis.tir.thread_points import evaluate
 from xdsl_tvm.analysis.tir.thread_separation import (
     Kind,
     Separation,
     ThreadAccess,
     Variable,
-    evaluate,
 )
 from xdsl_tvm.dialects import tir
 
