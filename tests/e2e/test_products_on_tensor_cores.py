@@ -1,6 +1,7 @@
 """Scheduled products, mostly on tensor cores, lowered: run below LLVM IR, and as PTX.
 
-The simulator runs the same kernels as TIR (`tests/unit/passes/tir/test_gpu_schedule.py`).
+The simulator runs the same kernels as TIR
+(`tests/unit/passes/tir/test_gpu_schedule_products.py`).
 """
 
 from __future__ import annotations
