@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.ir import Operation, Region
 
+from xdsl_tvm.dialects.by_class import DerivedClasses
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -41,28 +43,14 @@ def all_ops(root: Operation | Region) -> list[Operation]:
     return found
 
 
-class _Kinds(dict[type, bool]):
-    """Which classes of ops are some classes or derive from them, found out once."""
-
-    def __init__(self, wanted: tuple[type, ...]) -> None:
-        super().__init__()
-        self._wanted = wanted
-
-    def __missing__(self, kind: type) -> bool:
-        found = self[kind] = issubclass(kind, self._wanted)
-        return found
-
-
-@cache
-def _kinds(wanted: tuple[type, ...]) -> _Kinds:
-    return _Kinds(wanted)
+_classes = cache(DerivedClasses)
 
 
 def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
     """Those of `all_ops` that are instances of one of the classes."""
     ops = all_ops(root)
     # Without bytecode for an op: most passes of a pipeline find nothing this way.
-    found = compress(ops, map(_kinds(classes).__getitem__, map(type, ops)))
+    found = compress(ops, map(_classes(classes).__getitem__, map(type, ops)))
     return list(cast("Iterator[_T]", found))
 
 

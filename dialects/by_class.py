@@ -5,10 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from xdsl.dialects.builtin import UnregisteredOp
+
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 _T = TypeVar("_T")
+
+
+class DerivedClasses(dict[type, bool]):
+    """Whether a class is one of some classes, or derives from one of them.
+
+    What is found out is kept by class, but for operations that no dialect has: a parser
+    makes classes for those, which are to end with the module.
+    """
+
+    def __init__(self, classes: tuple[type, ...]) -> None:
+        super().__init__()
+        self._wanted = frozenset(classes)
+
+    def __missing__(self, kind: type) -> bool:
+        found = not self._wanted.isdisjoint(kind.__mro__)
+        if UnregisteredOp not in kind.__mro__:
+            self[kind] = found
+        return found
 
 
 def of_classes(*classes: type[_T]) -> Callable[[object], TypeIs[_T]]:
@@ -19,14 +39,9 @@ def of_classes(*classes: type[_T]) -> Callable[[object], TypeIs[_T]]:
     first time it goes through all classes that derive from them; here it does not, so
     classes that are only registered as theirs do not count.
     """
-    wanted = frozenset(classes)
-    known: dict[type, bool] = {}
+    known = DerivedClasses(classes)
 
     def test(item: object) -> TypeIs[_T]:
-        kind = type(item)
-        found = known.get(kind)
-        if found is None:
-            found = known[kind] = not wanted.isdisjoint(kind.__mro__)
-        return found
+        return known[type(item)]
 
     return test

@@ -24,7 +24,6 @@ import struct
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
-from functools import cache
 from itertools import count
 from typing import Any, ClassVar, NoReturn, Self, TypeGuard, TypeVar, cast
 from weakref import WeakValueDictionary
@@ -36,7 +35,7 @@ from xdsl.rewriter import InsertPoint
 
 from xdsl_tvm.analysis.derivation import derived_from_itself
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.by_class import DerivedClasses, of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import integer_range
 
@@ -610,28 +609,16 @@ EXPRESSION_OPS = (*_BINARY, *_UNARY, tir.ConstOp, tir.CmpOp, tir.SelectOp, tir.R
 """The ops that are nodes of trees, calls and lazy choices aside."""
 
 
-@cache
-def is_expression_class(kind: type[Operation | Block]) -> bool:
-    """Whether a class is one of `EXPRESSION_OPS`.
-
-    It is kept by class, as `isinstance` with that many classes takes long.
-    """
-    return issubclass(kind, EXPRESSION_OPS)
-
-
-@cache
-def _is_node_class(kind: type[Operation | Block]) -> bool | None:
-    """Whether the ops of a class are nodes; None if that depends on the op."""
-    return None if issubclass(kind, tir.CallOp) else is_expression_class(kind)
+is_expression_class: Callable[[type], bool] = DerivedClasses(EXPRESSION_OPS).__getitem__
+"""Whether a class is one of `EXPRESSION_OPS`, or derives from one."""
+_is_call = of_classes(tir.CallOp)
 
 
 def _is_viewed(op: Operation | Block) -> TypeGuard[Operation]:
     """Whether the owner of a value is an op that is a node over the trees of others."""
-    viewed = _is_node_class(type(op))
-    if viewed is not None:
-        return viewed
-    assert isinstance(op, tir.CallOp)
-    return op.callee.data in PURE_CALLS and op.result is not None
+    if _is_call(op):
+        return op.callee.data in PURE_CALLS and op.result is not None
+    return is_expression_class(type(op))
 
 
 def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -> Expr:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -187,7 +186,7 @@ class Rules:
             if id(type_) not in sound:
                 yield from self._type_problems(op, type_)
                 sound[id(type_)] = type_
-        if not self.nvptx and _is_nvvm_class(op.__class__):
+        if not self.nvptx and _is_nvvm(op):
             yield f"'{op.name}' exists only on GPUs: outline it into a gpu.module"
         if (name := _intrinsic_name(op)) is not None:
             yield from self._intrinsic_problems(op, name)
@@ -328,23 +327,14 @@ def _has_flag(op: Operation, flag: FastMathFlag) -> bool:
     return isinstance(flags, llvm.FastMathAttr) and flag in flags.data
 
 
-@cache
-def _is_nvvm_class(kind: type[Operation]) -> bool:
-    return issubclass(kind, nvvm.NVVM_OPERATIONS)
-
-
-@cache
-def _is_intrinsic_class(kind: type[Operation]) -> bool:
-    return issubclass(kind, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
-
-
+_is_nvvm = of_classes(*nvvm.NVVM_OPERATIONS)
+_is_intrinsic_call = of_classes(llvm.CallIntrinsicOp, tvm_llvm.CallIntrinsicOp)
 _is_intrinsic_operation = of_classes(nvvm.IntrinsicOperation)
 
 
 def _intrinsic_name(op: Operation) -> str | None:
     """The LLVM intrinsic that `op` calls, if it is one."""
-    if _is_intrinsic_class(op.__class__):
-        assert isinstance(op, llvm.CallIntrinsicOp | tvm_llvm.CallIntrinsicOp)
+    if _is_intrinsic_call(op):
         return op.intrin.data
     if op.name.startswith("llvm.intr."):
         return "llvm." + op.name.removeprefix("llvm.intr.")

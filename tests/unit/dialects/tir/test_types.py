@@ -278,9 +278,9 @@ def test_constant_values():
 
 def test_extents_of_other_classes_are_integers() -> None:
     # 9001 is in no other test: the first type of a shape is kept for all equal ones.
-    shape = [np.int64(9001), True]
+    shape: list[object] = [np.int64(9001), True]
     for extents in (shape, [9001, 1]):
-        found = tir.BufferType(extents, f32)
+        found = tir.BufferType(cast("list[int]", extents), f32)
         assert str(found) == "!tir.buffer<9001x1xf32>"
         assert {type(extent) for extent in found.get_shape()} == {int}
     with pytest.raises(TypeError):
