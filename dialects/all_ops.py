@@ -6,7 +6,7 @@ from functools import cache
 from itertools import compress
 from typing import TYPE_CHECKING, TypeVar, cast
 
-from xdsl.ir import Operation, Region
+from xdsl.ir import Block, Operation, Region
 
 from xdsl_tvm.dialects.by_class import DerivedClasses
 
@@ -40,6 +40,19 @@ def all_ops(root: Operation | Region) -> list[Operation]:
                 enter_regions(op, pending)
                 following = None
             op = following
+    return found
+
+
+def ops_in(block: Block) -> list[Operation]:
+    """The ops of a block, without those inside of them, as they are now.
+
+    What `list(block.ops)` gives, which goes through them twice, first to count them.
+    """
+    found: list[Operation] = []
+    op = block.first_op
+    while op is not None:
+        found.append(op)
+        op = op.next_op
     return found
 
 

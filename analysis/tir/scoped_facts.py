@@ -12,6 +12,7 @@ from contextlib import ExitStack
 
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from xdsl_tvm.analysis.all_ops import ops_in
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import Expr, leaf_values, view
@@ -68,7 +69,7 @@ class FactsWalker:
 
     def _ops(self, block: Block) -> Iterator[Operation]:
         """The ops of a block to visit; those that a visit adds are not among them."""
-        return iter(list(block.ops))
+        return iter(ops_in(block))
 
     def _enter(self, op: Operation, position: int, scopes: ExitStack) -> None:
         """Record what holds in a region of the op."""

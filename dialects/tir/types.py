@@ -337,6 +337,7 @@ def is_custom(dtype: Attribute) -> bool:
     return isinstance(element_of(dtype), CustomType)
 
 
+@by_identity
 def is_handle(dtype: Attribute) -> bool:
     """An opaque or a typed pointer."""
     return isinstance(dtype, HandleType | PtrType)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -186,6 +187,8 @@ class Rules:
             if id(type_) not in sound:
                 yield from self._type_problems(op, type_)
                 sound[id(type_)] = type_
+        if _is_plain_class(op.__class__):
+            return
         if not self.nvptx and _is_nvvm(op):
             yield f"'{op.name}' exists only on GPUs: outline it into a gpu.module"
         if (name := _intrinsic_name(op)) is not None:
@@ -330,6 +333,24 @@ def _has_flag(op: Operation, flag: FastMathFlag) -> bool:
 _is_nvvm = of_classes(*nvvm.NVVM_OPERATIONS)
 _is_intrinsic_call = of_classes(llvm.CallIntrinsicOp, tvm_llvm.CallIntrinsicOp)
 _is_intrinsic_operation = of_classes(nvvm.IntrinsicOperation)
+
+
+_LOOKED_AT = (
+    *nvvm.NVVM_OPERATIONS,
+    nvvm.IntrinsicOperation,
+    llvm.CallIntrinsicOp,
+    tvm_llvm.CallIntrinsicOp,
+)
+
+
+@cache
+def _is_plain_class(kind: type[Operation]) -> bool:
+    """Whether nothing but the types of its operations may be a problem."""
+    return not (
+        issubclass(kind, _LOOKED_AT)
+        or kind.name.startswith("llvm.intr.")
+        or kind in _CHECKS
+    )
 
 
 def _intrinsic_name(op: Operation) -> str | None:

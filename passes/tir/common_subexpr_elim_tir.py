@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterable, MutableMapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tvm.analysis.all_ops import all_ops, ops_of
+from xdsl_tvm.analysis.all_ops import all_ops, ops_in, ops_of
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.definedness import is_total
 from xdsl_tvm.analysis.arith.expr import (
@@ -257,7 +257,7 @@ class _Counter:
     def _block(self, block: Block) -> _Counts:
         total: _Counts = {}
         # What uses a load comes first, and claims it.
-        for op in reversed(list(block.ops)):
+        for op in reversed(ops_in(block)):
             if is_expression_class(type(op)) or isinstance(op, tir.MatchBufferOp):
                 continue
             regions = [
@@ -327,13 +327,19 @@ class _Names:
     """`cse_var_<i>`, except those that the function has already."""
 
     def __init__(self, func: tir.FuncOp) -> None:
-        self._used = {name.data for name in func.param_names or ()}
+        self._func = func
         self._count = 0
-        for op in all_ops(func):
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """Asked for the first name: in most functions nothing gets one."""
+        found = {name.data for name in self._func.param_names or ()}
+        for op in all_ops(self._func):
             for key in ("name", "loop_name"):
                 name = op.properties.get(key)
                 if isinstance(name, StringAttr):
-                    self._used.add(name.data)
+                    found.add(name.data)
+        return found
 
     def fresh(self) -> str:
         while True:
@@ -511,7 +517,7 @@ class _Eliminator:
         by_place: dict[int, list[Shared]] = {}
         for each in self._shared(self._counter.tables[block], info):
             by_place.setdefault(each.place, []).append(each)
-        ops = list(block.ops)
+        ops = ops_in(block)
         first = next((op for op in ops if not isinstance(op, _PROLOGUE)), None)
         made: dict[SSAValue, SSAValue] = {}
         with self._scope():

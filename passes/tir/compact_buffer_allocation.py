@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer, Range
 from xdsl_tvm.analysis.arith.expr import (
@@ -30,7 +30,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import integer_of, list_items
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._compact_buffers.regions import RegionCollector, Scope
-from xdsl_tvm.passes.tir._compact_buffers.uses import Candidate, candidate
+from xdsl_tvm.passes.tir._compact_buffers.uses import ALLOCATIONS, Candidate, candidate
 from xdsl_tvm.passes.tir._storage_align import (
     DIM_ALIGN,
     Alignments,
@@ -133,7 +133,7 @@ class CompactBufferAllocation(CompilerPass):
         for func in op.body.block.ops:
             found: list[Candidate] = []
             alignments: Alignments = {}
-            for inner in all_ops(func):
+            for inner in ops_of(func, tir.InitOp, tir.BlockOp, *ALLOCATIONS):
                 _check(inner)
                 if isinstance(inner, tir.BlockOp):
                     collect_alignments(inner, alignments)

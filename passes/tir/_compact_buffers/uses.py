@@ -53,7 +53,9 @@ class _UnknownUseError(Exception):
     """The memory may be used in a way that cannot be followed."""
 
 
-_allocates = of_classes(tir.AllocBufferOp, tir.AllocateOp)
+ALLOCATIONS = (tir.AllocBufferOp, tir.AllocateOp)
+"""What there may be candidates among."""
+_allocates = of_classes(*ALLOCATIONS)
 
 
 def candidate(op: Operation) -> Candidate | None:

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_in
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, emit, view
@@ -127,7 +127,7 @@ class BodyVectorizer:
     # ---- blocks ----
 
     def _visit_block(self, block: Block) -> None:
-        ops = list(block.ops)
+        ops = ops_in(block)
         if not ops:
             return
         outer = self._innermost if self._scopes else None
