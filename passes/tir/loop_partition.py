@@ -89,14 +89,14 @@ class LoopPartition(LoopPartitionConfig, CompilerPass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = self.resolved_options(LoopPartitionConfig)
         for func in op.body.block.ops:
-            if isinstance(func, tir.FuncOp) and any(map(_matters, _of_pass(func))):
+            if isinstance(func, tir.FuncOp) and any(map(_matters, _candidates(func))):
                 Partitioner(options).run(func)
-        for inner in _of_pass(op):
+        for inner in _candidates(op):
             _clean(inner)
 
 
-def _of_pass(root: Operation) -> list[tir.CallOp | tir.ForOp | tir.LaunchThreadOp]:
-    """The ops that may have what this pass goes by."""
+def _candidates(root: Operation) -> list[tir.CallOp | tir.ForOp | tir.LaunchThreadOp]:
+    """The ops that may have a hint or a mark of this pass."""
     return ops_of(root, tir.CallOp, tir.ForOp, tir.LaunchThreadOp)
 
 
