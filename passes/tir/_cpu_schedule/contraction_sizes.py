@@ -51,7 +51,7 @@ _LARGE = 1 << 20
 _LARGE_COLUMNS = 5 << 18
 """Bytes of panels, and of a matrix, that are fetched before they are used; an element
 counts as one of the sums, so that of products of bytes it counts four times. Fetches make
-a tile eight times as much code, so matrices begin where they gain more than that costs."""
+a tile eight times as much code: matrices begin where they gain more than that costs."""
 _MOST_STEPS = 8
 _LEAST_STEPS = 4
 """Terms that are added for each line that is fetched; the least where copies are."""
