@@ -16,7 +16,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl_tvm.analysis.arith.expr import emit, view
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attributes import VDeviceAttr
-from xdsl_tvm.dialects.relax.symbolic import Dim
+from xdsl_tvm.dialects.relax.symbolic import Dim, bounds
 from xdsl_tvm.dialects.tir.buffers import DEFAULT_ALIGNMENT
 from xdsl_tvm.dialects.tir.types import is_scalar
 from xdsl_tvm.passes.infra import CompilerPass
@@ -73,7 +73,7 @@ class LiftGlobalBuffers(CompilerPass):
         calls, or with shapes that are not proved to fit, or with tensors on several
         devices, or on one that the module does not list; buffers that are not compact,
         not in the function's body or its root block, aligned to more than 64 bytes, of
-        vectors, or whose extents are not known before a call
+        vectors, or whose extents are not known before a call or may be negative
     Errors: none
     Attributes: read: `relax.vdevices` of the module; created: none; removed: none
     Differs from TVM: TVM has no such pass
@@ -171,7 +171,8 @@ def _shape(alloc: tir.AllocBufferOp, values: dict[SSAValue, Dim]) -> _Shape | No
         Dim.constant(extent) if isinstance(extent, int) else dim_of(view(extent), values)
         for extent in alloc.shape
     ]
-    known = tuple(dim for dim in dims if dim is not None)
+    # No tensor has a negative extent, where loops that do not run may have one.
+    known = tuple(dim for dim in dims if dim is not None and bounds(dim).min >= 0)
     return known if len(known) == len(dims) else None
 
 

@@ -53,7 +53,12 @@ from xdsl_tvm.passes.tir._cpu_schedule.transpose import (
 )
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed, match_windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_loops import schedule_windowed
-from xdsl_tvm.passes.tir._loops.loop_nest import Nest, Point, find_nest
+from xdsl_tvm.passes.tir._loops.loop_nest import (
+    Nest,
+    Point,
+    find_nest,
+    with_counted_extents,
+)
 from xdsl_tvm.passes.tir._schedule.axes import fused_loop
 from xdsl_tvm.passes.tir._schedule.contraction import (
     Contraction,
@@ -174,7 +179,8 @@ class DefaultCPUSchedule(CompilerPass):
         row of a buffer of 1 MiB or more fetches the next row (see `row_fetching.py`).
         Products in blocks of channels take part where there are four rows or more.
         Independence is proved from the accesses; the kinds `S` and `R` are not trusted.
-        Symbolic extents are divided at run time. Linear in the size of the module.
+        Symbolic extents are divided at run time; those that may be negative count as 0
+        then. Linear in the size of the module.
     Leaves alone: functions for other targets than `llvm` and `c`, functions with the
         attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
         annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
@@ -238,7 +244,7 @@ def _schedule_function(function: tir.FuncOp, machine: Machine) -> None:
         for op in tuple(block.ops):
             nest = find_nest(op) if isinstance(op, tir.ForOp) else None
             if nest is not None:
-                group = _joined(group, nest, machine)
+                group = _joined(group, with_counted_extents(nest), machine)
             elif not isinstance(op, _BETWEEN):
                 _schedule_group(group, machine)
                 group = []

@@ -8,7 +8,7 @@ iterations is proved from the accesses and never taken from them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
@@ -16,7 +16,20 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
-from xdsl_tvm.analysis.arith.expr import Const, Expr, Value, leaf_values, substitute, view
+from xdsl_tvm.analysis.arith.expr import (
+    Add,
+    Const,
+    Expr,
+    FloorDiv,
+    FloorMod,
+    Max,
+    Min,
+    Mul,
+    Value,
+    leaf_values,
+    substitute,
+    view,
+)
 from xdsl_tvm.analysis.arith.linear_equation import linear_form, mentions
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
@@ -294,12 +307,13 @@ class Copier:
 def find_nest(loop: tir.ForOp) -> Nest | None:
     """The nest whose outermost loop is `loop`, if it is one."""
     loops: list[tir.ForOp] = []
+    hoisted: dict[Operation, None] = {}
     inner: Operation | None = loop
     while isinstance(inner, tir.ForOp):
         if not _is_plain(inner):
             return None
         loops.append(inner)
-        inner = _only_statement(inner)
+        inner = _only_statement(inner, loop, hoisted)
     if not isinstance(inner, tir.BlockOp) or not _is_simple(inner):
         return None
     nest = _bound(loops, inner)
@@ -309,17 +323,11 @@ def find_nest(loop: tir.ForOp) -> Nest | None:
         for value in leaf_values(axis.extent)
     ):
         return None
-    _hoist_constants(loops)
+    for op in hoisted:
+        # Before the loops, where copies find it.
+        op.detach()
+        Rewriter.insert_op(op, InsertPoint.before(loop))
     return nest
-
-
-def _hoist_constants(loops: Sequence[tir.ForOp]) -> None:
-    """Put the constants of the loops before them, where copies find them."""
-    for loop in loops:
-        for op in tuple(loop.body.block.ops):
-            if isinstance(op, tir.ConstOp):
-                op.detach()
-                Rewriter.insert_op(op, InsertPoint.before(loops[0]))
 
 
 def _is_plain(loop: tir.ForOp) -> bool:
@@ -331,10 +339,65 @@ def _is_plain(loop: tir.ForOp) -> bool:
     )
 
 
-def _only_statement(loop: tir.ForOp) -> Operation | None:
-    """The one op of the body that is no constant."""
-    others = [op for op in loop.body.block.ops if not isinstance(op, tir.ConstOp)]
-    return others[0] if len(others) == 1 else None
+def with_counted_extents(nest: Nest) -> Nest:
+    """The nest with extents of at least 0, by `max` where that is not known.
+
+    Divided extents of loops that do not run need it: `-1 floordiv 4 * 4` and
+    `-1 floormod 4` are where a rest of 3 iterations would begin, at -4.
+    """
+    if all(_is_count(axis.extent) for axis in nest.axes):
+        return nest
+    axes = tuple(
+        axis
+        if _is_count(axis.extent)
+        else replace(axis, extent=smart.maximum(axis.extent, 0))
+        for axis in nest.axes
+    )
+    return replace(nest, axes=axes)
+
+
+def _is_count(extent: Expr) -> bool:
+    """Whether it is at least 0, as extents of buffers are, by its terms alone."""
+    match extent:
+        case Const(value=value):
+            return value >= 0
+        case Value():
+            return isinstance(extent.value.owner, tir.ShapeVarOp)
+        case Add() | Mul() | Min():
+            return all(map(_is_count, extent.operands))
+        case Max():
+            return any(map(_is_count, extent.operands))
+        case FloorDiv() | FloorMod():
+            return _is_count(extent.lhs) and _is_count(extent.rhs)
+        case _:
+            return False
+
+
+def _only_statement(
+    loop: tir.ForOp, outermost: tir.ForOp, hoisted: dict[Operation, None]
+) -> Operation | None:
+    """The one op of the body that depends on the loops; adds the others to `hoisted`."""
+    statement: Operation | None = None
+    for op in loop.body.block.ops:
+        if _is_invariant(op, outermost, hoisted):
+            hoisted[op] = None
+        elif statement is not None:
+            return None
+        else:
+            statement = op
+    return statement
+
+
+def _is_invariant(
+    op: Operation, outermost: tir.ForOp, hoisted: Mapping[Operation, None]
+) -> bool:
+    """Whether an op may be before the loops, such as the sum that is an extent."""
+    if isinstance(op, tir.ConstOp):
+        return True
+    if not op.results or op.regions or not can_speculate(op):
+        return False
+    owners = (operand.owner for operand in op.operands)
+    return all(each in hoisted or not outermost.is_ancestor(each) for each in owners)
 
 
 def _is_simple(block: tir.BlockOp) -> bool:

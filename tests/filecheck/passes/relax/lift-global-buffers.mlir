@@ -140,3 +140,29 @@ builtin.module attributes {relax.vdevices = [#relax.vdevice<"llvm", 0, "global">
     tir.store %c0, %own[%c0] : i32
   }
 }
+
+// -----
+
+// An extent that may be negative, where the loops over it do not run, is that of no tensor.
+
+!n = tensor<?xf32, #relax.dims<[n]>>
+
+// CHECK-LABEL: relax.func impure @main
+// CHECK-NOT: builtin.alloc_tensor
+// CHECK: tir.alloc_buffer "steps"
+relax.func impure @main<n>(%x: !n) -> !n attributes {global_symbol = "main"} {
+  relax.call impure @f(%x) : (!n) -> ()
+  relax.return %x : !n
+}
+tir.func private @f(%x: !tir.handle) {
+  %n = tir.shape_var "n" : i64
+  %X = tir.match_buffer "x" %x [%n] : !tir.buffer<?xf32>
+  %c0 = tir.const 0 : i64
+  %c1 = tir.const 1 : i64
+  %less = tir.sub %n, %c1 : i64
+  %steps = tir.alloc_buffer "steps" [%less] : !tir.buffer<?xf32>
+  tir.for %i = %c0 to %less {
+    %v = tir.load %X[%i] : f32
+    tir.store %v, %steps[%i] : f32
+  }
+}
