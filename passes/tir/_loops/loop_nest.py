@@ -27,6 +27,7 @@ from xdsl_tvm.analysis.arith.expr import (
     Mul,
     Value,
     leaf_values,
+    postorder,
     substitute,
     view,
 )
@@ -358,19 +359,19 @@ def with_counted_extents(nest: Nest) -> Nest:
 
 def _is_count(extent: Expr) -> bool:
     """Whether it is at least 0, as extents of buffers are, by its terms alone."""
-    match extent:
-        case Const(value=value):
-            return value >= 0
-        case Value():
-            return isinstance(extent.value.owner, tir.ShapeVarOp)
-        case Add() | Mul() | Min():
-            return all(map(_is_count, extent.operands))
-        case Max():
-            return any(map(_is_count, extent.operands))
-        case FloorDiv() | FloorMod():
-            return _is_count(extent.lhs) and _is_count(extent.rhs)
-        case _:
-            return False
+    known: dict[Expr, bool] = {}
+    for node in postorder(extent):
+        parts = [known[operand] for operand in node.operands]
+        match node:
+            case Const():
+                known[node] = node.value >= 0
+            case Value():
+                known[node] = isinstance(node.value.owner, tir.ShapeVarOp)
+            case Add() | Mul() | Min() | FloorDiv() | FloorMod():
+                known[node] = all(parts)
+            case _:
+                known[node] = isinstance(node, Max) and any(parts)
+    return known[extent]
 
 
 def _only_statement(
