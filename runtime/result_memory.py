@@ -25,7 +25,7 @@ less time than it takes to align them."""
 _LEAST_BYTES = 1 << 19
 """Least size of results whose memory is kept: the C library keeps what is smaller."""
 _MOST_BYTES = 128 << 20
-"""Most bytes that are kept while no array uses them, and most of one result."""
+"""Most bytes that are kept while no array uses them, unless `most_kept` is set."""
 _LINE_BYTES = 64
 _STEPS = 8
 """Sizes between a power of two and the next, so that results that grow by a little from
@@ -49,7 +49,8 @@ class _Lent:
 class ResultMemory:
     """Makes arrays for results. Several threads may do so at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_kept: int = _MOST_BYTES) -> None:
+        self._most_kept = most_kept
         self._free: dict[int, Array] = {}
         """What no array uses, by its identity, the longest unused first. Threads remove
         entries by `pop`, which is atomic."""
@@ -60,9 +61,9 @@ class ResultMemory:
         Raises MemoryError or ValueError for a shape of which there can be none.
         """
         size = prod(shape) * dtype.itemsize
-        if not _ALIGNED_BYTES <= size <= _MOST_BYTES or min(shape) < 0:
+        if size < _ALIGNED_BYTES or min(shape) < 0:
             return np.empty(shape, dtype)
-        if size < _LEAST_BYTES:
+        if not _LEAST_BYTES <= size <= self._most_kept:
             memory = np.empty(size + _LINE_BYTES, np.uint8)
             first = _to_line(memory)
             return memory[first : first + size].view(dtype).reshape(shape)
@@ -71,6 +72,16 @@ class ResultMemory:
         # Releasing an array may run in any thread, in the middle of anything.
         weakref.finalize(lent, self._give_back, memory).atexit = False
         return np.asarray(lent)[:size].view(dtype).reshape(shape)
+
+    @property
+    def most_kept(self) -> int:
+        """Most bytes that are kept while no array uses them; 0 keeps none."""
+        return self._most_kept
+
+    @most_kept.setter
+    def most_kept(self, bytes_: int) -> None:
+        self._most_kept = bytes_
+        self._drop(self.kept)
 
     @property
     def kept(self) -> int:
@@ -93,13 +104,17 @@ class ResultMemory:
         return np.empty(size, np.uint8)
 
     def _give_back(self, memory: Array) -> None:
-        total = memory.nbytes + self.kept
+        if memory.nbytes <= self._most_kept:
+            self._drop(memory.nbytes + self.kept)
+            self._free[id(memory)] = memory
+
+    def _drop(self, total: int) -> None:
+        """Release what is longest unused, until `total` bytes are no more than allowed."""
         for each in self._all():
-            if total <= _MOST_BYTES:
+            if total <= self._most_kept:
                 break
             self._free.pop(id(each), None)
             total -= each.nbytes
-        self._free[id(memory)] = memory
 
 
 def _to_line(memory: Array) -> int:

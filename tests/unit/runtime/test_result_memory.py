@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from xdsl_tvm.runtime import result_memory
 from xdsl_tvm.runtime.result_memory import ResultMemory
 
 F32 = np.dtype(np.float32)
@@ -60,12 +59,10 @@ def test_results_that_grow_have_the_same_memory():
     assert len(addresses) <= 3
 
 
-def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(result_memory, "_MOST_BYTES", 4 << 20)
-    results = ResultMemory()
+def test_no_more_is_kept_than_allowed():
+    results = ResultMemory(4 << 20)
     arrays = [results.empty((rows, 512), F32) for rows in range(512, 1024, 32)]
     arrays.append(results.empty((4 << 10, 512), F32))
-    assert arrays[-1].flags.owndata
     arrays.clear()
     gc.collect()
     before = results.kept
@@ -73,6 +70,12 @@ def test_no_more_is_kept_than_allowed(monkeypatch: pytest.MonkeyPatch):
     # A list releases its last element first: what was released last is there.
     last = results.empty((512, 512), F32)
     assert before - results.kept >= last.nbytes
+    results.most_kept = 0
+    assert results.kept == 0
+    del last
+    assert results.kept == 0
+    assert results.empty(LARGE, F32).ctypes.data % 64 == 0
+    assert results.kept == 0
 
 
 @pytest.mark.parametrize("shape", [(-1, -(1 << 20)), (1 << 62,), (-(1 << 20),)])
