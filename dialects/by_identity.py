@@ -21,16 +21,21 @@ def by_identity(function: Callable[[Attribute], _T]) -> Callable[[Attribute], _T
     does, takes longer than most questions. An attribute whose result is kept is kept too,
     so that no other one has its identity.
     """
-    known: dict[int, tuple[Attribute, _T]] = {}
+    known: dict[int, _T] = {}
+    attributes: list[Attribute] = []
 
     @wraps(function)
     def kept(attribute: Attribute) -> _T:
-        found = known.get(id(attribute))
-        if found is None:
-            found = attribute, function(attribute)
-            if len(known) >= _MOST:
-                known.clear()
-            known[id(attribute)] = found
-        return found[1]
+        try:
+            return known[id(attribute)]
+        except KeyError:
+            pass
+        found = function(attribute)
+        if len(known) >= _MOST:
+            known.clear()
+            attributes.clear()
+        attributes.append(attribute)
+        known[id(attribute)] = found
+        return found
 
     return kept
