@@ -27,8 +27,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.tir import CallEffect
 
+_is_allocation = of_classes(tir.AllocateOp)
 _VIEWS = (tir.DeclBufferOp, tir.DataOp, tir.AddressOfOp, tir.AccessPtrOp)
 _SCOPED_KEYS = ("extern_scope", "virtual_thread")
 _COMMIT = "async_commit_queue_scope"
@@ -99,7 +101,7 @@ class StorageEvents:
         self._last_use: dict[Operation, Operation] = {}
         self._touches: dict[tir.AllocateOp, dict[Operation, None]] = {}
         self._walk(root)
-        found = [op for op in self._position if isinstance(op, tir.AllocateOp)]
+        found = list(filter(_is_allocation, self._position))
         self.allocations = [
             op
             for op in found

@@ -400,7 +400,7 @@ class Conversion(LocatedBuilder):
                 # It was converted in place after the cast had been made.
                 cast_op.results[0].replace_all_uses_with(source)
             elif (
-                isinstance(inner, UnrealizedConversionCastOp)
+                _is_cast(inner)
                 and len(inner.operands) == 1
                 and inner.operands[0].type == cast_op.results[0].type
             ):

@@ -30,7 +30,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._conversion import convert_type, is_convertible
@@ -157,8 +157,8 @@ def _convert(
     symbols: Symbols,
     min_work: int,
 ) -> None:
-    for inner in all_ops(loop.body):
-        if isinstance(inner, scf.ParallelOp) and not inner.results:
+    for inner in ops_of(loop.body, scf.ParallelOp):
+        if not inner.results:
             _narrow(*_in_order(inner))
     serial, type = _in_order(loop)
     work = work_of(serial.body.block)

@@ -8,7 +8,7 @@ from itertools import islice
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith.expr import Expr, Value, postorder
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.tir.control_flow import ControlFlow
@@ -140,8 +140,8 @@ class NeedlessStores:
 def _volatile_memory(root: Operation) -> set[Memory]:
     return {
         memory_of(op.node_item) if isinstance(op.node_item, SSAValue) else None
-        for op in all_ops(root)
-        if isinstance(op, tir.AttrOp) and op.key.data == _VOLATILE
+        for op in ops_of(root, tir.AttrOp)
+        if op.key.data == _VOLATILE
     }
 
 

@@ -63,8 +63,11 @@ _CONTINUE = (
 )
 """Ops after which what follows in the block is reached."""
 _continues = of_classes(*_CONTINUE)
+_is_block = of_classes(Block)
 _is_call = of_classes(tir.CallOp)
 _is_choice = of_classes(tir.IfThenElseOp)
+_is_let = of_classes(tir.LetOp)
+_is_prologue = of_classes(*_PROLOGUE)
 _is_inline_class = of_classes(
     tir.LoadOp, tir.IfThenElseOp, tir.AddressOfOp, tir.ShuffleOp
 )
@@ -518,13 +521,13 @@ class _Eliminator:
         for each in self._shared(self._counter.tables[block], info):
             by_place.setdefault(each.place, []).append(each)
         ops = ops_in(block)
-        first = next((op for op in ops if not isinstance(op, _PROLOGUE)), None)
+        first = next((op for op in ops if not _is_prologue(op)), None)
         made: dict[SSAValue, SSAValue] = {}
         with self._scope():
             for op in ops:
                 if op is first and -1 in by_place:
                     self._introduce(by_place[-1], InsertPoint.before(op), kind)
-                if isinstance(op, tir.LetOp):
+                if _is_let(op):
                     self._let(op, made, by_place.get(info.places[op], []))
                 else:
                     self._op(op, made)
@@ -585,7 +588,7 @@ class _Eliminator:
             owner = value.owner
             if (
                 bound is not None
-                or isinstance(owner, Block)
+                or _is_block(owner)
                 or not is_expression_class(type(owner))
             ):
                 made[value] = value if bound is None else bound

@@ -211,8 +211,6 @@ class _Flattening(ExpressionRewriter):
             case tir.LoadOp() | tir.StoreOp() | tir.AddressOfOp() | tir.DataOp():
                 if op.buffer in self._flat:
                     self._access(op)
-            case _:
-                pass
 
     # ---- definitions ----
 

@@ -12,7 +12,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
 from xdsl_tvm.analysis.derivation import origin
@@ -154,6 +154,8 @@ def _is_launch(op: Operation) -> bool:
 
 def _synchronize_waits(func: tir.FuncOp) -> Iterator[Operation]:
     """Let what waits for copies begin with a barrier; yields those that are new."""
+    if not any(map(_is_wait, ops_of(func, tir.AttrOp))):
+        return
     for wait in list(outermost_ops(func, _is_wait)):
         assert isinstance(wait, tir.AttrOp)
         for inner in list(wait.body.block.ops):

@@ -266,10 +266,10 @@ class _Plan:
 
 def _is_step(op: Operation) -> bool:
     """Whether an op counts: one with an effect, whose result is not part of another."""
-    if isinstance(op, tir.EvaluateOp):
-        return True
     if any(result.first_use is not None for result in op.results):
         return False
+    if isinstance(op, tir.EvaluateOp):
+        return True
     effects = get_effects(op)
     writes = effects is None or any(e.kind is MemoryEffectKind.WRITE for e in effects)
     return writes or is_assume(op)

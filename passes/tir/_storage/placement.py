@@ -10,8 +10,10 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.tir.rewriting.statements import can_speculate, describe
 
+_is_allocation = of_classes(tir.AllocateOp)
 _DECLARATIONS = (
     tir.AllocateConstOp,
     tir.AssertOp,
@@ -52,7 +54,7 @@ class Placement:
         stack: list[tuple[Operation, Operation]] = [(self._func, self._func)]
         while stack:
             op, owner = stack.pop()
-            if isinstance(op, tir.AllocateOp):
+            if _is_allocation(op):
                 self._attach[op] = owner
             inner = self._opened(op, owner) if op.regions else owner
             for region in op.regions:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
@@ -27,7 +27,7 @@ def give_each_lane_its_memory(loop: tir.ForOp, width: Width) -> None:
     Element `e` of lane `i` is element `e * lanes + i` then. Raises NeedsSerialLoop,
     before anything is changed, where some memory is not used as a dense array.
     """
-    allocations = [op for op in all_ops(loop.body) if isinstance(op, _ALLOCATIONS)]
+    allocations = ops_of(loop.body, *_ALLOCATIONS)
     buffers: list[tir.AllocBufferOp | tir.DeclBufferOp] = []
     for op in allocations:
         buffers += _buffers_of(op, loop, width)
