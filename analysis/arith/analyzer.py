@@ -497,7 +497,7 @@ def _single(what: Range | Expr) -> Expr | None:
 def _check_binding(var: Value, what: Range | Expr) -> None:
     parts = (what.min, what.extent) if isinstance(what, Range) else (what,)
     for part in parts:
-        if part.dtype != var.dtype:
+        if part.dtype is not var.dtype and part.dtype != var.dtype:
             raise ValueError(f"{var} has type {var.dtype}, its value {part.dtype}")
     if var.value in leaf_values(*parts):
         raise ValueError(f"{var} cannot be bound to what is made of it")

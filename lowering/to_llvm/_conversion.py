@@ -232,7 +232,7 @@ class Conversion(LocatedBuilder):
         """`value` in its LLVM type."""
         type = value.type
         target = convert_type(type)
-        if target is type or target == type:
+        if target is type:
             return value
         found = self._cast_of.get(value)
         if found is not None:
