@@ -104,3 +104,41 @@ func.func @foreign(%t : tensor<4xf32>, %i : index) -> tensor<4xf32> {
 // CHECK-NEXT: [[V2:%[A-Za-z0-9_]+]] = arith.addf [[V0]], [[V0]] : tensor<4xf32>
 // CHECK-NEXT: "test.op"([[V1]]) : (index) -> ()
 // CHECK-NEXT: func.return [[V2]] : tensor<4xf32>
+
+// Users before the definition in the text, and users that are not lowered here.
+func.func @blocks_in_any_order(%i : index) {
+  cf.br ^define
+^use:
+  %0 = arith.addi %x, %x : index
+  %1 = arith.cmpi slt, %0, %x : index
+  %2 = arith.select %1, %0, %x : index
+  "test.op"(%2, %x) : (index, index) -> ()
+  func.return
+^define:
+  %x = arith.muli %i, %i : index
+  cf.br ^use
+}
+
+// CHECK: func.func @blocks_in_any_order([[I:%[A-Za-z0-9_]+]]: index) {
+// CHECK-NEXT: [[WIDE:%[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast [[I]] : index to i64
+// CHECK: [[SUM:%[A-Za-z0-9_]+]] = llvm.add [[X:%[A-Za-z0-9_]+]], [[X]] : i64
+// CHECK-NEXT: [[LESS:%[A-Za-z0-9_]+]] = llvm.icmp "slt" [[SUM]], [[X]] : i64
+// CHECK-NEXT: [[LEAST:%[A-Za-z0-9_]+]] = llvm.select [[LESS]], [[SUM]], [[X]] : i1, i64
+// CHECK-NEXT: [[INDEX:%[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast [[LEAST]] : i64 to index
+// CHECK-NEXT: "test.op"([[INDEX]], [[BACK:%[A-Za-z0-9_]+]]) : (index, index) -> ()
+// CHECK: [[X]] = llvm.mul [[WIDE]], [[WIDE]] : i64
+// CHECK-NEXT: [[BACK]] = builtin.unrealized_conversion_cast [[X]] : i64 to index
+
+// A cast of the input falls away with what it casts.
+func.func @cast_before(%i : index) -> i64 {
+  %0 = arith.muli %i, %i : index
+  %1 = builtin.unrealized_conversion_cast %0 : index to i64
+  %2 = arith.addi %1, %1 : i64
+  func.return %2 : i64
+}
+
+// CHECK: func.func @cast_before([[I:%[A-Za-z0-9_]+]]: index) -> i64 {
+// CHECK-NEXT: [[WIDE:%[A-Za-z0-9_]+]] = builtin.unrealized_conversion_cast [[I]] : index to i64
+// CHECK-NEXT: [[SQUARE:%[A-Za-z0-9_]+]] = llvm.mul [[WIDE]], [[WIDE]] : i64
+// CHECK-NEXT: [[SUM:%[A-Za-z0-9_]+]] = llvm.add [[SQUARE]], [[SQUARE]] : i64
+// CHECK-NEXT: func.return [[SUM]] : i64
