@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region
 
-from xdsl_tvm.dialects.by_class import DerivedClasses
+from xdsl_tvm.dialects.by_class import DerivedClasses, of_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,9 +24,8 @@ def all_ops(root: Operation | Region) -> list[Operation]:
     """
     found: list[Operation] = []
     pending: list[Operation | None] = []
-    # Few classes derive from this one; all that others do would be asked otherwise.
-    if isinstance(root, Region):
-        pending += [block.first_op for block in reversed(root.blocks)]
+    if _is_region(root):
+        _enter(root, pending)
     else:
         found.append(root)
         enter_regions(root, pending)
@@ -34,12 +33,11 @@ def all_ops(root: Operation | Region) -> list[Operation]:
         op = pending.pop()
         while op is not None:
             found.append(op)
-            following = op.next_op
             if op.regions:
-                pending.append(following)
+                pending.append(op.next_op)
                 enter_regions(op, pending)
-                following = None
-            op = following
+                break
+            op = op.next_op
     return found
 
 
@@ -56,6 +54,7 @@ def ops_in(block: Block) -> list[Operation]:
     return found
 
 
+_is_region = of_classes(Region)
 _classes = cache(DerivedClasses)
 
 
@@ -70,4 +69,11 @@ def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
 def enter_regions(op: Operation, pending: list[Operation | None]) -> None:
     """Note where the blocks of an op begin, the last of them first."""
     for region in reversed(op.regions):
-        pending += [block.first_op for block in reversed(region.blocks)]
+        _enter(region, pending)
+
+
+def _enter(region: Region, pending: list[Operation | None]) -> None:
+    block = region.last_block
+    while block is not None:
+        pending.append(block.first_op)
+        block = block.prev_block
