@@ -109,7 +109,7 @@ class ResultMemory:
             self._free[id(memory)] = memory
 
     def _drop(self, total: int) -> None:
-        """Release what is longest unused, until `total` bytes are no more than allowed."""
+        """Release what is longest unused, until no more than allowed are kept."""
         for each in self._all():
             if total <= self._most_kept:
                 break
