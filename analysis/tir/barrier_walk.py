@@ -859,8 +859,10 @@ def _loop_variable(low: SSAValue | None, extent: SSAValue) -> Variable:
     first = 0 if low is None else tir.constant_value(low)
     if first is None:
         return Variable(Kind.LOOP)
-    # Such as 3 for what is left of a number modulo 4.
-    count = Analyzer().const_int_bound(view(extent)).max
+    count = tir.constant_value(extent)
+    if count is None:
+        # Such as 3 for what is left of a number modulo 4.
+        count = Analyzer().const_int_bound(view(extent)).max
     last = inf if count == inf else int(first) + int(count) - 1
     return Variable(Kind.LOOP, int(first), last)
 

@@ -185,7 +185,7 @@ def works_on_tensors(op: Operation) -> bool:
 
 
 _is_tensor = of_classes(TensorType, UnrankedTensorType)
-_is_cast = of_classes(UnrealizedConversionCastOp)
+is_cast = of_classes(UnrealizedConversionCastOp)
 
 
 @lru_cache(maxsize=4096)
@@ -238,7 +238,7 @@ class Conversion(LocatedBuilder):
         if found is not None:
             return found
         owner = value.owner
-        if _is_cast(owner):
+        if is_cast(owner):
             self._casts[owner] = None
             if len(owner.operands) == 1 and owner.operands[0].type == target:
                 return owner.operands[0]
@@ -274,7 +274,7 @@ class Conversion(LocatedBuilder):
         for operand in op.operands:
             # Also what the lowering did not ask for may be a cast without users now.
             owner = operand.owner
-            if _is_cast(owner):
+            if is_cast(owner):
                 self._casts[owner] = None
         op.detach()
         op.erase()
@@ -327,7 +327,7 @@ class Conversion(LocatedBuilder):
         others: list[Use] = []
         for use in result.uses:
             user = use.operation
-            if _is_cast(user) and user.results[0].type == target:
+            if is_cast(user) and user.results[0].type == target:
                 self._casts[user] = None
             elif not is_converted(user):
                 others.append(use)
@@ -400,7 +400,7 @@ class Conversion(LocatedBuilder):
                 # It was converted in place after the cast had been made.
                 cast_op.results[0].replace_all_uses_with(source)
             elif (
-                _is_cast(inner)
+                is_cast(inner)
                 and len(inner.operands) == 1
                 and inner.operands[0].type == cast_op.results[0].type
             ):

@@ -331,16 +331,10 @@ def _has_flag(op: Operation, flag: FastMathFlag) -> bool:
 
 
 _is_nvvm = of_classes(*nvvm.NVVM_OPERATIONS)
-_is_intrinsic_call = of_classes(llvm.CallIntrinsicOp, tvm_llvm.CallIntrinsicOp)
+_INTRINSIC_CALLS = (llvm.CallIntrinsicOp, tvm_llvm.CallIntrinsicOp)
+_is_intrinsic_call = of_classes(*_INTRINSIC_CALLS)
 _is_intrinsic_operation = of_classes(nvvm.IntrinsicOperation)
-
-
-_LOOKED_AT = (
-    *nvvm.NVVM_OPERATIONS,
-    nvvm.IntrinsicOperation,
-    llvm.CallIntrinsicOp,
-    tvm_llvm.CallIntrinsicOp,
-)
+_LOOKED_AT = (*nvvm.NVVM_OPERATIONS, nvvm.IntrinsicOperation, *_INTRINSIC_CALLS)
 
 
 @cache

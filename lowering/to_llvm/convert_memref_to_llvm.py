@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import (
     StridedLayoutAttr,
     UnitAttr,
     UnrankedMemRefType,
-    UnrealizedConversionCastOp,
     VectorType,
     i1,
     i8,
@@ -53,13 +52,13 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
-from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
     fail,
     gep_index,
     identity_strides,
+    is_cast,
     is_convertible,
     pointer_type,
 )
@@ -111,14 +110,11 @@ class ConvertMemRefToLLVM(CompilerPass):
             if handler is not None:
                 lowering.at.start(inner)
                 lowering.at.replace(inner, handler(lowering, inner))
-            elif _is_cast(inner):
+            elif is_cast(inner):
                 lowering.at.note_cast(inner)
             elif inner.name.startswith("memref."):
                 raise fail(inner, "this pass does not know it; rewrite it as loads")
         lowering.at.finish()
-
-
-_is_cast = of_classes(UnrealizedConversionCastOp)
 
 
 class _Lowering:

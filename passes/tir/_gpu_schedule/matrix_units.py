@@ -101,12 +101,9 @@ class UnitsKernel(ProductKernel):
         """As many rows and columns as the least powers of two hold that are not fewer
         than those of a product, of columns two."""
         most = max(self.device.units_tile, ROWS, _PAIR)
-        if self.sizes is None:
-            tiles: Sequence[Tile] = [self.model.symbolic_tile(most)]
-        else:
-            tiles = self.model.tiles_within(most)
         rows, columns = (smart.literal(each) for each in (self.rows, self.columns))
-        return [clipped(each, rows, columns, (ROWS, _PAIR)) for each in tiles]
+        least = ROWS, _PAIR
+        return [clipped(each, rows, columns, least) for each in self.tiles_within(most)]
 
     @cached_property
     def format(self) -> ProductFormat:

@@ -220,6 +220,13 @@ class ProductKernel(ABC):
         """The tiles to choose from, without rows and columns that there are not; the one
         that is for extents that are not known, where some are not."""
 
+    def tiles_within(self, most: int) -> Sequence[Tile]:
+        """Those of the model with at most so many rows and columns, or that for extents
+        that are not known."""
+        if self.sizes is None:
+            return [self.model.symbolic_tile(most)]
+        return self.model.tiles_within(most)
+
     @cached_property
     def model(self) -> TimeModel:
         """By which the tile is chosen."""

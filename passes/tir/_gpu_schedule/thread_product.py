@@ -48,11 +48,7 @@ class ThreadProduct(ProductKernel):
 
     def candidates(self) -> Sequence[Tile]:
         """No tile has fewer rows or columns than there are rows or columns of threads."""
-        least, most = self.width, self.device.tile
-        if self.sizes is None:
-            tiles: Sequence[Tile] = [self.model.symbolic_tile(most)]
-        else:
-            tiles = self.model.tiles_within(most)
+        least = self.width
         return [
             replace(
                 each,
@@ -60,7 +56,7 @@ class ThreadProduct(ProductKernel):
                 columns=max(each.columns, least),
                 threads=self.device.threads,
             )
-            for each in tiles
+            for each in self.tiles_within(self.device.tile)
         ]
 
     @property

@@ -196,10 +196,7 @@ class WarpgroupKernel(ProductKernel):
         return self.tile_rows // GROUP_ROWS
 
     def candidates(self) -> Sequence[Tile]:
-        most = max(self.device.warpgroup_tile, GROUP_ROWS)
-        if self.sizes is None:
-            return [self.model.symbolic_tile(most)]
-        return self.model.tiles_within(most)
+        return self.tiles_within(max(self.device.warpgroup_tile, GROUP_ROWS))
 
     @cached_property
     def sizes(self) -> ProductSizes | None:

@@ -208,7 +208,7 @@ def test_architecture_of_a_gpu() -> None:
 
 
 def test_code_of_one_gpu(tmp_path: Path) -> None:
-    """Made for the GPU at hand, it is for that only, as its manifest says; other GPUs
+    """Made for the available GPU, it is for that only, as its manifest says; other GPUs
     refuse it by name, and another architecture may be asked for."""
     module = load_module(KERNELS / "vector_add.mlir")
     code = GpuCode(module, gpu_arch((9, 0)), Settings())
