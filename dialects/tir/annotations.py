@@ -301,6 +301,9 @@ def _table(*rows: Annotation) -> Table:
     return {row.key: row for row in rows}
 
 
+MIN_BLOCKS_PRAGMA: Final = "pragma_min_blocks"
+"""The same of one kernel, on the outermost of its loops over threads."""
+
 _PRAGMAS = (
     Annotation(
         "pragma_auto_unroll_max_step",
@@ -316,6 +319,12 @@ _PRAGMAS = (
     ),
     Annotation(
         "pragma_loop_partition_hint", FLAG, "the loop is partitioned", "LoopPartition"
+    ),
+    Annotation(
+        MIN_BLOCKS_PRAGMA,
+        INT,
+        "as many blocks of the kernel as a multiprocessor holds at least",
+        "SplitHostDevice",
     ),
     Annotation("pragma_import_c", STR, "C source of the module", "code generators"),
     Annotation("pragma_import_llvm", STR, "LLVM IR of the module", "code generators"),
@@ -476,6 +485,8 @@ REALIZE_ANNOTATIONS: Final = _table(
 KERNEL_LAUNCH_PARAMS: Final = "tir.kernel_launch_params"
 """The attribute of a kernel that says what launches pass after its arguments."""
 MIN_BLOCKS: Final = "tir.min_blocks"
+"""The attribute of a function that says how many blocks of each of its kernels a
+multiprocessor holds at least, and of a kernel."""
 
 USE_DYNAMIC_SHARED: Final = "tir.use_dyn_shared_memory"
 """The entry of `tir.kernel_launch_params` for the bytes of dynamic shared memory."""

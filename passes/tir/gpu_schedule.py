@@ -178,7 +178,9 @@ class GPUSchedule(CompilerPass):
         *Tiles* of products are those of a table that take the least time by a model: what
         a step multiplies, reads of shared memory, issues and copies, how many blocks a
         multiprocessor holds, and how many it has in turn (`product_time.py`). With
-        symbolic extents they are 64 by 64, of warpgroups 128 by 128.
+        symbolic extents they are 64 by 64, of warpgroups 128 by 128. Kernels that need
+        more registers than others of their tile say how many blocks a multiprocessor is
+        to hold at least, where `ptxas` would spill registers for one block more.
         Symbolic extents, and those that are no multiples, are guarded. Independence is
         proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
         the size of the module.
@@ -193,9 +195,9 @@ class GPUSchedule(CompilerPass):
         no power of two; `stages`, `splits` or `multiprocessors` below 1; a target that
         does not parse, or states no `max_num_threads`
     Attributes: read: `target` and `tir.is_scheduled` of functions; created:
-        `permuted_layout` of blocks, `pragma_unroll_explicit`, `software_pipeline_stage`,
-        `software_pipeline_order` and `software_pipeline_async_stages` of loops; removed:
-        none
+        `permuted_layout` of blocks, `pragma_unroll_explicit`, `pragma_min_blocks`,
+        `software_pipeline_stage`, `software_pipeline_order` and
+        `software_pipeline_async_stages` of loops; removed: none
     Differs from TVM: one pass chooses by the accesses; dlight has a list of rules to
         apply. Terms of floats are combined in another order than that of the program, and
         of floats of up to 16 bits in f32, which is rounded once, at the end. A reduction

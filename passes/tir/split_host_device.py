@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, ModuleOp, i32
+from xdsl.dialects.builtin import (
+    BoolAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    i32,
+)
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.rewriter import Rewriter
 from xdsl.traits import SymbolTable
@@ -17,7 +23,12 @@ from xdsl_tvm.analysis.tir.function_target import (
     is_device_that_can_fail,
 )
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.annotations import MIN_BLOCKS, is_true
+from xdsl_tvm.dialects.tir.annotations import (
+    MIN_BLOCKS,
+    MIN_BLOCKS_PRAGMA,
+    integer_of,
+    is_true,
+)
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.infra.module_symbols import UniqueNames, symbol_name
@@ -69,18 +80,20 @@ class SplitHostDevice(CompilerPass):
             %p = tir.cmp eq %kernel_error_code, %c0 : i32
             tir.assert %p, "Error executing compute kernel"
 
-        In the end `tir-convert-ssa` runs, if there were regions. Time is linear in the
-        size of the module.
+        A `tir.launch_thread` with the annotation `pragma_min_blocks` has the kernel get
+        `tir.min_blocks` of it, else it gets that of the function. In the end
+        `tir-convert-ssa` runs, if there were regions. Time is linear in the size of the
+        module.
     Leaves alone: functions without regions; the attributes of the function that had the
         region; regions inside of regions; functions of other dialects
     Errors: a region that uses memory of a scope of the device, such as `shared`, that
         code outside of the region uses too; a `tir.ret` in a region, except one without
         a value in a `tir.launch_thread`; a region that uses a value of a type which
         parameters cannot have; a region inside of an operation that may have symbols of
-        its own, as unregistered ones may
-    Attributes: read: `global_symbol`, `tir.noalias` and `tir.min_blocks` of functions;
-        created: `target`, `tir.is_global_func`, `tir.noalias`, `tir.min_blocks` and
-        `tir_non_negative_var` on kernels; removed: none
+        its own, as unregistered ones may; a `pragma_min_blocks` below 1
+    Attributes: read: `global_symbol`, `tir.noalias` and `tir.min_blocks` of functions,
+        `pragma_min_blocks` of launches; created: `target`, `tir.is_global_func`, `tir.noalias`, `tir.min_blocks` and
+        `tir_non_negative_var` on kernels; removed: `pragma_min_blocks`
     Differs from TVM: a kernel has `tir.noalias` only if its pointers are known to be to
         different memory: if the function has `tir.noalias`, or all of them but one are
         to memory that the function allocates. TVM always adds it, and compiled kernels
@@ -145,6 +158,7 @@ def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
     _check_symbols(region, func)
     if not can_fail:
         sink_device_memory(region)
+    least = _min_blocks(region) or func.attributes.get(MIN_BLOCKS)
     noalias = is_true(func.attributes.get("tir.noalias"))
     captures = Captures(region, noalias=noalias)
     body = captures.kernel_body()
@@ -163,8 +177,8 @@ def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
         attributes["tir.noalias"] = BoolAttr.from_bool(True)
     if captures.sizes:
         attributes["tir_non_negative_var"] = captures.sizes
-    if MIN_BLOCKS in func.attributes:
-        attributes[MIN_BLOCKS] = func.attributes[MIN_BLOCKS]
+    if least is not None:
+        attributes[MIN_BLOCKS] = least
     kernel = tir.FuncOp(
         name,
         ([arg.type for arg in body.args], outputs),
@@ -175,6 +189,24 @@ def _outlined(func: tir.FuncOp, region: tir.AttrOp, name: str) -> tir.FuncOp:
     kernel.location = region.location
     _call(region, kernel, captures)
     return kernel
+
+
+def _min_blocks(region: tir.AttrOp) -> Attribute | None:
+    """The most of what launches of a region are annotated with, which they lose."""
+    found: list[int] = []
+    for op in ops_of(region, tir.LaunchThreadOp):
+        pragmas = {} if op.annotations is None else dict(op.annotations.data)
+        count = integer_of(pragmas.pop(MIN_BLOCKS_PRAGMA, None))
+        if count is None:
+            continue
+        if count < 1:
+            raise PassFailedException(
+                f"{describe(op)}: {MIN_BLOCKS_PRAGMA} is {count}; state at least 1 block "
+                "of a multiprocessor, or remove it"
+            )
+        found.append(count)
+        op.annotations = DictionaryAttr(pragmas) if pragmas else None
+    return IntegerAttr(max(found), i32) if found else None
 
 
 def _call(region: tir.AttrOp, kernel: tir.FuncOp, captures: Captures) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i32
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
@@ -16,6 +16,7 @@ from xdsl_tvm.analysis.gpu_rates import GPUS as GPU_RATES
 from xdsl_tvm.analysis.gpu_rates import GPURates
 from xdsl_tvm.analysis.tir.function_target import cuda_capability
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.annotations import MIN_BLOCKS_PRAGMA
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.dialects.tir.target_kinds import DeviceType
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
@@ -188,18 +189,22 @@ def name_of(nests: Sequence[Nest]) -> str:
 
 @contextmanager
 def kernel(
-    code: LoopCode, blocks: Expr, columns: int, rows: int = 1
+    code: LoopCode, blocks: Expr, columns: int, rows: int = 1, least: int = 0
 ) -> Generator[tuple[Expr, Expr, Expr]]:
     """A launch of so many blocks of `rows` by `columns` threads: block, row and column.
 
-    With one row, there is no `threadIdx.y`, and the row is 0.
+    With one row, there is no `threadIdx.y`, and the row is 0. A multiprocessor holds
+    `least` blocks at least; with 0, how many is left to the assembler.
     """
+    pragmas: dict[str, Attribute] | None = None
+    if least:
+        pragmas = {MIN_BLOCKS_PRAGMA: IntegerAttr(least, i32)}
     dtype = blocks.dtype
 
     def threads(count: int) -> Expr:
         return smart.const(count, dtype)
 
-    with code.loop("bx", blocks, thread="blockIdx.x") as block:
+    with code.loop("bx", blocks, thread="blockIdx.x", annotations=pragmas) as block:
         if rows == 1:
             with code.loop("tx", threads(columns), thread="threadIdx.x") as column:
                 yield block, smart.const(0, dtype), column

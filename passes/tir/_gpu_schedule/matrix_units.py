@@ -111,6 +111,11 @@ class UnitsKernel(ProductKernel):
         return FORMATS[self.found.a.type]
 
     @property
+    def needs_registers(self) -> bool:
+        """Where bytes of pairs of lines are parted."""
+        return any(map(self._pairs_bytes, self.operands))
+
+    @property
     def depth(self) -> int:
         return _TERMS_BYTES // self.format.size
 

@@ -165,6 +165,11 @@ class ProductKernel(ABC):
         return self.tile.columns
 
     @property
+    def needs_registers(self) -> bool:
+        """Whether the kernel needs more registers than others of its tile."""
+        return False
+
+    @property
     @abstractmethod
     def depth(self) -> int:
         """Terms of a tile."""
@@ -270,10 +275,9 @@ class ProductKernel(ABC):
         near, splits = smart.const(group, rows.dtype), smart.const(self.splits, dtype)
         extents = [*batch, smart.floordiv(rows, near), columns, near, splits]
         self.partial = partial_sums(code, found, self.device, self.splits)
-        with (
-            kernel(code, product_of(extents), self.width, self.height) as (block, r, c),
-            code.block(block_name(found, self.partial)),
-        ):
+        least = self.model.least_blocks(self.tile) if self.needs_registers else 0
+        launch = kernel(code, product_of(extents), self.width, self.height, least)
+        with launch as (block, r, c), code.block(block_name(found, self.partial)):
             *before, row, column, near, self.split = split_index(block, extents)
             row = smart.add(smart.mul(row, smart.const(group, row.dtype)), near)
             self.row, self.column = (smart.cast(self.index, each) for each in (r, c))

@@ -33,6 +33,7 @@ from typing import Final
 
 from xdsl_tvm.analysis.gpu_rates import (
     CACHE_BYTES,
+    GPUS,
     QUARTERS,
     SHARED_BYTES,
     WARP,
@@ -69,13 +70,16 @@ class Tile:
     threads: int
     registers: int
     """At most so many a thread, on all architectures and of all types of elements."""
+    spilled_for: tuple[str, ...] = ()
+    """The architectures for which `ptxas` spills some of them, in kernels that need more
+    than others of the tile, so that a multiprocessor holds one block more."""
 
 
 WARP_TILES: Final = (
     Tile(128, 128, 128, 216),
     Tile(128, 64, 128, 128),
     Tile(64, 128, 128, 128),
-    Tile(64, 64, 128, 80),
+    Tile(64, 64, 128, 80, spilled_for=("sm_80", "sm_90")),
     Tile(64, 32, 128, 64),
     Tile(32, 64, 128, 64),
     Tile(32, 32, 128, 56),
@@ -84,7 +88,7 @@ WARP_TILES: Final = (
 THREAD_TILES: Final = (
     Tile(128, 128, 256, 216),
     Tile(128, 64, 256, 128),
-    Tile(64, 128, 256, 128),
+    Tile(64, 128, 256, 128, spilled_for=("sm_80",)),
     Tile(64, 64, 256, 80),
     Tile(64, 32, 256, 64),
     Tile(32, 64, 256, 64),
@@ -237,6 +241,16 @@ class TimeModel:
             "issue": warps * issued / QUARTERS,
             "cache": copied / CACHE_BYTES,
         }
+
+    def least_blocks(self, tile: Tile) -> int:
+        """How many blocks a multiprocessor is to hold at least, of a kernel that needs
+        more registers than others of the tile: as many as those of the tile allow.
+
+        0 where `ptxas` chooses well by itself.
+        """
+        if self.gpu not in [GPUS[arch] for arch in tile.spilled_for]:
+            return 0
+        return occupancy(self.gpu, tile.registers, 0, tile.threads).blocks
 
     def best(
         self, sizes: ProductSizes, candidates: Sequence[tuple[Tile, int]]

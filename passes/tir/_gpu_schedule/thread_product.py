@@ -60,6 +60,11 @@ class ThreadProduct(ProductKernel):
         ]
 
     @property
+    def needs_registers(self) -> bool:
+        """Where elements are converted while they are copied."""
+        return not all(each.is_loaded for each in self.operands)
+
+    @property
     def depth(self) -> int:
         return self.device.tile_terms
 

@@ -59,3 +59,15 @@ tir.func @nested(%n: i32) attributes {target = #tir.target<"cuda">} {
   }
 }
 // CHECK: tir.attr in @nested: the device region is in builtin.module in @nested, which may have symbols of its own, so that a kernel cannot be called there; lower that operation first
+
+// -----
+
+tir.func @no_blocks() attributes {target = #tir.target<"cuda">} {
+  %c4 = tir.const 4 : i32
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %b = "blockIdx.x" to %c4 annotations {"pragma_min_blocks" = 0 : i32} {
+      tir.evaluate %b : i32
+    }
+  }
+}
+// CHECK: tir.launch_thread in @no_blocks: pragma_min_blocks is 0; state at least 1 block of a multiprocessor, or remove it

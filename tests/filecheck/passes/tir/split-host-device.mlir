@@ -367,3 +367,23 @@ tir.func @main(%a: !tir.handle, %n: i32, %p: i1) attributes {target = #tir.targe
 // CHECK:         tir.if_then_else %[[P]] -> i32 {
 // CHECK-NEXT:      tir.yield %[[N]] : i32
 // CHECK:         tir.decl_buffer "Q" %{{.*}} : !tir.buffer<4xi32>
+
+// -----
+
+// What a launch says of its blocks is of its own kernel.
+tir.func @two(%n: i32) attributes {global_symbol = "two", tir.min_blocks = 2 : i32, target = #tir.target<"cuda", host = #tir.target<"llvm">>} {
+  %c8 = tir.const 8 : i32
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %b = "blockIdx.x" to %c8 annotations {"pragma_min_blocks" = 6 : i64} {
+      tir.evaluate %b : i32
+    }
+  }
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %b = "blockIdx.x" to %c8 {
+      tir.evaluate %b : i32
+    }
+  }
+}
+// CHECK:       tir.func @two_kernel() attributes {target = #tir.target<"cuda">, tir.is_global_func = true, tir.noalias = true, tir.min_blocks = 6 : i32
+// CHECK:         tir.launch_thread %{{.*}} = "blockIdx.x" to %{{[a-z0-9_]*}} {
+// CHECK:       tir.func @two_kernel_1() attributes {target = #tir.target<"cuda">, tir.is_global_func = true, tir.noalias = true, tir.min_blocks = 2 : i32

@@ -182,6 +182,19 @@ def test_products_with_few_tiles_are_split(dtype: str) -> None:
     check(text, [a, b, d], [result], 2 * DTYPES[dtype], 2, schedule)
 
 
+@pytest.mark.parametrize(("turned", "least"), [(False, ["6", None]), (True, [None] * 2)])
+def test_least_blocks_are_of_the_kernel_that_spills(
+    turned: bool, least: list[str | None]
+) -> None:
+    """Not of the kernel that adds split sums, and of no product that needs it less."""
+    text = product(4096, 4096, 4096, "int8", turned=turned, after=False)
+    schedule = GPUSchedule("cuda -arch=sm_90", tensor_core_tile=64, splits=2)
+    lines = str(scheduled(text, schedule)).splitlines()
+    grids = [line for line in lines if 'thread_binding "blockIdx.x"' in line]
+    found = [re.search(r"pragma_min_blocks = (\d+) : i32", line) for line in grids]
+    assert [each and each[1] for each in found] == least
+
+
 def test_symbolic_reductions_of_columns() -> None:
     """No index of a block is a quotient by a symbol, which would not be proved."""
     text = script(

@@ -266,6 +266,25 @@ def test_tiles_that_no_multiprocessor_holds_are_not_chosen(arch: str) -> None:
     assert model.best(replace(F32, depth=512), tiles).tile == model.TILES[-1]
 
 
+def test_least_blocks() -> None:
+    """As many as registers allow, where the assembler would rather have one more."""
+    found = {
+        (model.__name__, tile.rows, tile.columns, arch): least
+        for model in (TimeModel, ThreadModel, GroupModel)
+        for arch, rates in GPUS.items()
+        for tile in model.TILES
+        if (least := model(rates, 1).least_blocks(tile))
+    }
+    assert found == {
+        ("TimeModel", 64, 64, "sm_80"): 6,
+        ("TimeModel", 64, 64, "sm_90"): 6,
+        ("ThreadModel", 64, 128, "sm_80"): 2,
+    }
+    tile = replace(square(ThreadModel(GPUS["sm_80"], 1), 64), spilled_for=("sm_80",))
+    # A block of so many threads leaves fewer registers than that to each.
+    assert ThreadModel(GPUS["sm_80"], 1).least_blocks(replace(tile, threads=1024)) == 0
+
+
 def best(model: TimeModel, sizes: ProductSizes) -> float:
     return model.best(sizes, [(tile, 1) for tile in model.TILES]).cycles
 
