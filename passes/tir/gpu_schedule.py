@@ -43,7 +43,11 @@ from xdsl_tvm.passes.tir._gpu_schedule.windows import (
     match_windows,
     schedule_windows,
 )
-from xdsl_tvm.passes.tir._loops.loop_nest import Nest, find_nest
+from xdsl_tvm.passes.tir._loops.loop_nest import (
+    Nest,
+    find_nest,
+    with_counted_extents,
+)
 from xdsl_tvm.passes.tir._schedule.contraction import (
     Contraction,
     with_map,
@@ -181,9 +185,9 @@ class GPUSchedule(CompilerPass):
         symbolic extents they are 64 by 64, of warpgroups 128 by 128. Kernels that need
         more registers than others of their tile say how many blocks a multiprocessor is
         to hold at least, where `ptxas` would spill registers for one block more.
-        Symbolic extents, and those that are no multiples, are guarded. Independence is
-        proved from the accesses; the kinds `S` and `R` are not trusted. Time is linear in
-        the size of the module.
+        Symbolic extents, and those that are no multiples, are guarded; those that may be
+        negative count as 0. Independence is proved from the accesses; the kinds `S` and
+        `R` are not trusted. Time is linear in the size of the module.
     Leaves alone: functions without a target, where the option has none, and functions for
         other devices than tir-default-gpu-schedule binds loops for; functions with
         `tir.is_scheduled`, those in which some loop has a kind, a thread or an
@@ -311,7 +315,7 @@ class _Function:
             for op in tuple(block.ops):
                 nest = find_nest(op) if isinstance(op, tir.ForOp) else None
                 if nest is not None:
-                    group = self._joined(group, nest)
+                    group = self._joined(group, with_counted_extents(nest))
                 elif not isinstance(op, _BETWEEN):
                     self._write(group)
                     group = []

@@ -92,8 +92,9 @@ class SplitHostDevice(CompilerPass):
         parameters cannot have; a region inside of an operation that may have symbols of
         its own, as unregistered ones may; a `pragma_min_blocks` below 1
     Attributes: read: `global_symbol`, `tir.noalias` and `tir.min_blocks` of functions,
-        `pragma_min_blocks` of launches; created: `target`, `tir.is_global_func`, `tir.noalias`, `tir.min_blocks` and
-        `tir_non_negative_var` on kernels; removed: `pragma_min_blocks`
+        `pragma_min_blocks` of launches; created: `target`, `tir.is_global_func`,
+        `tir.noalias`, `tir.min_blocks` and `tir_non_negative_var` on kernels; removed:
+        `pragma_min_blocks` of launches
     Differs from TVM: a kernel has `tir.noalias` only if its pointers are known to be to
         different memory: if the function has `tir.noalias`, or all of them but one are
         to memory that the function allocates. TVM always adds it, and compiled kernels

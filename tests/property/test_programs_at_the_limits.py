@@ -12,17 +12,21 @@ import importlib.util
 import os
 from copy import deepcopy
 from functools import cache
+from itertools import product as pairs_of
 from typing import Any
 
 import numpy as np
 import pytest
+from support.gpu_schedules import until_barriers
 from support.rewriting_passes import rewriting_passes
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
+from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import SemanticsChecker
 from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
+from xdsl_tvm.passes.tir.gpu_schedule import GPUSchedule
 from xdsl_tvm.registry import all_passes
 from xdsl_tvm.tvmscript import parse
 
@@ -177,3 +181,88 @@ def test_compiled_code(name: str) -> None:
 
 def _copies(case: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(map(deepcopy, case))
+
+
+# ---- kernels of a GPU ----
+
+KERNELS = """
+@T.prim_func
+def f(pA: T.handle, pB: T.handle, pC: T.handle, pR: T.handle, n: T.int32, m: T.int32,
+      k: T.int32):
+    A = T.match_buffer(pA, (40, 40), "float32")
+    B = T.match_buffer(pB, (40, 40), "float32")
+    C = T.match_buffer(pC, (40, 40), "float32")
+    R = T.match_buffer(pR, (40,), "float32")
+{body}
+"""
+BODIES = {
+    "map": """
+    for i, j in T.grid(n, m):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.spatial(m, j)
+            C[vi, vj] = A[vi, vj] + B[vi, vj]
+""",
+    "transpose": """
+    for i, j in T.grid(n, m):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.spatial(m, j)
+            C[vj, vi] = A[vi, vj]
+""",
+    "sums of rows and a map": """
+    for i, j in T.grid(n, m):
+        with T.block("R"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.reduce(m, j)
+            with T.init():
+                R[vi] = T.float32(0)
+            R[vi] = R[vi] + A[vi, vj]
+    for i, j in T.grid(n, m):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.spatial(m, j)
+            C[vi, vj] = A[vi, vj] - R[vi]
+""",
+    "sums of columns": """
+    for i, b, j in T.grid(n, k, m):
+        with T.block("R"):
+            vi = T.axis.spatial(n, i)
+            vb = T.axis.reduce(k, b)
+            vj = T.axis.reduce(m, j)
+            with T.init():
+                R[vi] = T.float32(0)
+            R[vi] = R[vi] + A[vj, vi] * B[vb, vi]
+""",
+    "product": """
+    for i, j, t in T.grid(n, m, k):
+        with T.block("C"):
+            vi = T.axis.spatial(n, i)
+            vj = T.axis.spatial(m, j)
+            vk = T.axis.reduce(k, t)
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+""",
+}
+SMALL = GPUSchedule("cuda", threads=16, warp_row=8, tile=8, tile_terms=4)
+NEGATIVE = (
+    list(pairs_of((-33, -1, 0, 5, 37), repeat=3))
+    if MANY
+    else [(-33, -40, 4), (4, -33, -40), (-33, 4, -40), (-1, -3, -2), (5, 9, 3)]
+)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_kernels(name: str) -> None:
+    """Extents that may be negative are those of loops that do not run: no two of them are
+    a number of threads."""
+    module = parse(KERNELS.format(body=BODIES[name]))
+    arrays = _floats(40, 40), _floats(40, 40), _floats(40, 40), _floats(40)
+    cases = [(*arrays, *extents) for extents in NEGATIVE]
+    scheduled = SMALL(deepcopy(module))
+    assert any(
+        isinstance(op, tir.ForOp) and op.thread_tag is not None for op in scheduled.walk()
+    )
+    checker = SemanticsChecker(module, {"f": cases}, tolerance=0.0)
+    checker.check_passes(module, [until_barriers(SMALL)])

@@ -66,8 +66,11 @@ def main(x: T.handle, y: T.handle):
 """
 
 
-def test_products_of_negative_extents() -> None:
-    module = DefaultCPUSchedule()(parse(BLOCK))
+@pytest.mark.parametrize("schedule", SCHEDULES, ids=["cpu", "gpu"])
+def test_products_of_negative_extents(
+    schedule: DefaultCPUSchedule | GPUSchedule,
+) -> None:
+    module = schedule(parse(BLOCK))
     for shape in ((0, 0), (0, 5), (3, 37)):
         x = np.arange(np.prod(shape), dtype="f4").reshape(shape)
         y = np.zeros_like(x)
