@@ -108,8 +108,8 @@ class RewriteSimplifier:
     """The simplifier of an analyzer: calling it with a tree gives an equal one.
 
     Wherever the tree has a value, so has the result, and the same. `maximum_rewrites`
-    limits the rules that are ever applied: RewriteLimitError is raised beyond it. Raises
-    FoldError for a vector that is divided by the constant 0.
+    limits the rules that are ever applied: RewriteLimitError is raised beyond it. A
+    division by the constant 0 stays as it is.
     """
 
     def __init__(self, analyzer: Analyzer) -> None:

@@ -23,7 +23,7 @@ from xdsl_tvm.dialects.tir.assembly import (
     print_mixed,
 )
 from xdsl_tvm.dialects.tir.constants import is_constant
-from xdsl_tvm.dialects.tir.types import BufferType
+from xdsl_tvm.dialects.tir.types import BufferType, integer_range, is_integer_type
 
 
 def _parse_end(parser: Parser, minimum: SSAValue) -> Mixed:
@@ -136,3 +136,20 @@ def verify_region(
         raise VerifyException(
             f"{op.name}: every dynamic extent of the region needs one operand"
         )
+    verify_extents(op, mins, static)
+
+
+def verify_extents(
+    op: Operation, mins: Sequence[SSAValue], static: Sequence[int]
+) -> None:
+    """Raise VerifyException unless static extents are values of the minima's types."""
+    for low, extent in zip(mins, static, strict=True):
+        dtype = low.type
+        if extent == DYNAMIC_INDEX or not is_integer_type(dtype):
+            continue
+        least, greatest = integer_range(dtype)
+        if not least <= extent <= greatest:
+            raise VerifyException(
+                f"{op.name}: the extent {extent} of a region is no value of {dtype}, the "
+                "type of its minimum; use a wider type"
+            )

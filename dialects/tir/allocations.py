@@ -140,6 +140,9 @@ class AllocateOp(QuickOperation):
                 f"tir.allocate: {static.count(DYNAMIC_INDEX)} extents are dynamic, but "
                 f"{len(self.extents)} are given"
             )
+        for extent in static:
+            if extent < 0 and extent != DYNAMIC_INDEX:
+                raise VerifyException(f"tir.allocate: negative extent {extent}")
         verify_dictionary(self, ALLOCATE_ANNOTATIONS, self.annotations)
 
 

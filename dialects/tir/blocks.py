@@ -44,6 +44,7 @@ from xdsl_tvm.dialects.tir._ranges import (
     parse_region_dims,
     print_range,
     print_region_dims,
+    verify_extents,
 )
 from xdsl_tvm.dialects.tir.accesses import StoreOp
 from xdsl_tvm.dialects.tir.annotations import BLOCK_ANNOTATIONS, verify_dictionary
@@ -406,6 +407,7 @@ class _RegionsOp(QuickOperation):
             )
         if static.count(DYNAMIC_INDEX) != len(self.extents):
             raise VerifyException(f"{self.name}: every dynamic extent needs one operand")
+        verify_extents(self, self.mins, static)
 
 
 @irdl_op_definition

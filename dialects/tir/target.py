@@ -14,7 +14,7 @@ import shlex
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Protocol, Self, TypeAlias, TypeGuard, cast
+from typing import Final, Protocol, Self, TypeAlias, TypeGuard, cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -49,6 +49,7 @@ Exported: TypeAlias = "bool | int | str | list[Exported] | dict[str, Exported]"
 """What `Target.export` is made of."""
 
 
+_DEVICE_TYPE: Final = "target_device_type"
 _FEATURE_PREFIX = "feature."
 _RESERVED = ("kind", "tag", "keys", "host")
 
@@ -222,7 +223,7 @@ class Target(ParametrizedAttribute):
     @property
     def device_type(self) -> DeviceType:
         """The kind of device, `target_device_type` if that is given."""
-        given = self.attr("target_device_type")
+        given = self.attr(_DEVICE_TYPE)
         return self.kind.device_type if given is None else DeviceType(cast(int, given))
 
     def feature(self, name: str) -> bool:
@@ -446,6 +447,12 @@ def _checked(kind: TargetKind, name: str, value: object) -> OptionValue:
         raise ValueError(
             f"attribute '{name}' of target kind '{kind.name}' must be "
             f"{option.type.value}, got {value!r}"
+        )
+    if name == _DEVICE_TYPE and converted not in set(DeviceType):
+        kinds = ", ".join(f"{each.value} ({each.name.lower()})" for each in DeviceType)
+        raise ValueError(
+            f"attribute '{name}' of target kind '{kind.name}' must be one of {kinds}, "
+            f"got {converted}"
         )
     return converted
 

@@ -27,6 +27,7 @@ from xdsl_tvm.dialects.tir.types import (
     is_custom,
     is_float,
     is_integer_type,
+    is_vector,
 )
 
 _FORMATS = {
@@ -115,7 +116,7 @@ def number(dtype: Attribute) -> Number:
     Raises InterpretationError when it is no scalar, is wider than 64 bits, or needs the
     package ml_dtypes and it is missing.
     """
-    if is_float(dtype):
+    if is_float(dtype) and not is_vector(dtype):
         name = dtype_name(dtype)
         return Number(name, float_storage(name), 0, 0, "")
     if not is_integer_type(dtype):

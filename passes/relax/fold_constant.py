@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, Use
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import InterpretationError, VerifyException
 
@@ -206,12 +206,25 @@ def _replace_by_constant(op: Operation, result: np.ndarray[Any, Any]) -> None:
         Rewriter.replace_op(op, constant)
 
 
+def _pass_if_valid(use: Use, value: SSAValue) -> None:
+    """Pass a value in a use, unless the operator is then proven wrong.
+
+    That is a program that fails when it runs.
+    """
+    operator, before = use.operation, use.operation.operands[use.index]
+    operator.operands[use.index] = value
+    try:
+        operator.verify(verify_nested_ops=False)
+    except VerifyException:
+        operator.operands[use.index] = before
+
+
 def _replace_by_shape(op: Operation, result: tuple[int, ...]) -> None:
     shape = relax.ShapeOp(result)
     alias = relax.AliasOp(shape.result, op.results[0].type)
     shape.location = alias.location = op.location
-    op.results[0].replace_uses_with_if(
-        shape.result, lambda use: isinstance(use.operation, OperatorOp)
-    )
+    for use in tuple(op.results[0].uses):
+        if isinstance(use.operation, OperatorOp):
+            _pass_if_valid(use, shape.result)
     new = [shape, alias] if op.results[0].first_use is not None else [shape]
     Rewriter.replace_op(op, new, [new[-1].results[0]])

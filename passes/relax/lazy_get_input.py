@@ -12,9 +12,11 @@ from xdsl_tvm.analysis.relax.well_formed import NUM_INPUT
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
-from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._lazy_params.fetched_weights import fetch_weights
+from xdsl_tvm.passes.relax._lazy_params.fetched_weights import (
+    fetch_weights,
+    parameter_symbols_of,
+)
 from xdsl_tvm.passes.relax._lazy_params.public_functions import public_functions
 from xdsl_tvm.passes.relax.rewriting.call_sites import update_signature
 from xdsl_tvm.passes.relax.rewriting.signatures import input_count
@@ -54,8 +56,8 @@ class LazyGetInput(CompilerPass):
         dimension of the result is forgotten where no parameter tells its symbols any
         more. Time is linear in the size of the module, times the depth of blocks.
     Leaves alone: private functions
-    Errors: a `num_input` that is no number of parameters; a public function that the
-        module itself uses
+    Errors: a `num_input` that is no number of parameters; a parameter that stays and uses
+        a symbol which only weights define; a public function that the module itself uses
     Attributes: read: `global_symbol`, `num_input`; created: `num_input`, one more than it
         was; removed: none
     Differs from TVM: `fget_param` gets the number of a weight and not its name, since
@@ -80,7 +82,7 @@ class LazyGetInput(CompilerPass):
             number = builder.insert(relax.PrimValueOp(index))
             return builder.insert(relax.CallIndirectOp(get, [number], relax.OBJECT))
 
-        visible = parameter_symbols(arg.type for arg in func.args[:count])
+        visible = parameter_symbols_of(func, func.args[:count], self.name)
         fetch_weights(func, weights, visible, fetch)
         for weight in weights:
             block.erase_arg(weight)

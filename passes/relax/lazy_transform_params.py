@@ -15,9 +15,11 @@ from xdsl_tvm.analysis.relax.memory_sharing import Writers, values_with_written_
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
-from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.passes.infra import CompilerPass
-from xdsl_tvm.passes.relax._lazy_params.fetched_weights import fetch_weights
+from xdsl_tvm.passes.relax._lazy_params.fetched_weights import (
+    fetch_weights,
+    parameter_symbols_of,
+)
 from xdsl_tvm.passes.relax._lazy_params.stored_results import store_results
 from xdsl_tvm.passes.relax.kill_after_last_use import end_lives
 from xdsl_tvm.passes.relax.rewriting.call_sites import update_signature
@@ -72,8 +74,8 @@ class LazyTransformParams(CompilerPass):
         last use as in `relax-kill-after-last-use`. Time is linear in the size of the
         module, times the depth of blocks.
     Leaves alone: functions of other names
-    Errors: a `num_input` that is no number of parameters; such a function that the
-        module itself uses
+    Errors: a `num_input` that is no number of parameters; a parameter that stays and uses
+        a symbol which only weights define; such a function that the module itself uses
     Attributes: read: `num_input`; created: none; removed: `relax.force_pure`
     Differs from TVM: further parameters are integers only; the result is an empty tuple
         where TVM returns one of placeholders. The life of a name that shares memory
@@ -105,7 +107,7 @@ class LazyTransformParams(CompilerPass):
             inline_dataflow(dataflow)
         count = input_count(func, self.name) or 0
         parameters = func.args[count:]
-        visible = parameter_symbols(arg.type for arg in func.args[:count])
+        visible = parameter_symbols_of(func, func.args[:count], self.name)
         weights = [field for arg in parameters for field in _fields(arg)]
         fetch_weights(func, weights, visible, self._fetch)
         for weight in weights:

@@ -68,6 +68,7 @@ class LegalizeOps(CompilerPass):
         more precise than declared are legalized for the more precise type.
     Leaves alone: Operators without a rule or with a case that the rule does not cover,
         operators whose operands or result have dimensions or dtypes that are not known,
+        operators on tensors whose elements are no scalars,
         operators in function literals on tensors from outside whose types use symbols
         (`relax-lambda-lift` makes them parameters), foreign ops, nested modules, and
         everything if the `PassContext` sets

@@ -15,7 +15,6 @@ from xdsl_tvm.analysis.tir.control_flow import ControlFlow
 from xdsl_tvm.analysis.tir.memory_order import Facts, Memory, memory_of
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.folding import FoldError
 
 _VOLATILE = "volatile_scope"
 _MAX_NODES = 64
@@ -128,13 +127,9 @@ class NeedlessStores:
         if one.dtype != other.dtype:
             return False
         simplify = self._analyzer.simplify
-        try:
-            return simplify(one) is simplify(other) or self._analyzer.can_prove_equal(
-                one, other
-            )
-        except FoldError:
-            # A vector divided by zero has no value.
-            return False
+        return simplify(one) is simplify(other) or self._analyzer.can_prove_equal(
+            one, other
+        )
 
 
 def _volatile_memory(root: Operation) -> set[Memory]:

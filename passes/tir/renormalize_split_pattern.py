@@ -8,7 +8,7 @@ from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
@@ -60,13 +60,13 @@ class RenormalizeSplitPattern(CompilerPass):
         The first three also for vectors with divisors that are broadcast. Neutral factors
         and divisors fold; nothing else is simplified. Time is linear in the size of the
         module.
-    Leaves alone: comparisons of floats, definitions of buffers, operands of ops of other
-        dialects, reducers
+    Leaves alone: comparisons of floats and of custom types, definitions of buffers,
+        operands of ops of other dialects, reducers
     Errors: none
     Attributes: read: none; created: none; removed: none
     Differs from TVM: the rules with sums apply to 32- and 64-bit signed integers alone,
         for which overflow is undefined: where `x * c1 + y` wraps, they change the value.
-        Negations of comparisons of floats stay, for NaN.
+        Negations of comparisons of floats and of custom types stay, for NaN.
     """
 
     name = "tir-renormalize-split-pattern"
@@ -121,14 +121,19 @@ def _renormalized(node: Expr) -> Expr:
     match node:
         case FloorDiv():
             return _of_remainder(node) or _of_sum(node) or node
-        case Cmp(lhs=lhs) if not tir.is_float(lhs.dtype):
+        case Cmp(lhs=lhs) if _is_integer(lhs.dtype):
             return _of_comparison(node)
         case Not(value=Not(value=value)):
             return value
-        case Not(value=Cmp(lhs=lhs) as comparison) if not tir.is_float(lhs.dtype):
+        case Not(value=Cmp(lhs=lhs) as comparison) if _is_integer(lhs.dtype):
             return negated(comparison) if _is_ordered(comparison) else node
         case _:
             return node
+
+
+def _is_integer(dtype: Attribute) -> bool:
+    """Whether comparisons of a type are those of integers: a custom type's are not."""
+    return tir.is_integer_type(tir.element_of(dtype))
 
 
 def _of_remainder(node: FloorDiv) -> Expr | None:

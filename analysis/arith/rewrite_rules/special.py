@@ -38,7 +38,6 @@ from xdsl_tvm.analysis.arith.patterns import Prover
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.folding import FoldError
 from xdsl_tvm.dialects.tir.types import is_index_type
 
 
@@ -387,16 +386,6 @@ def merged_choices(node: Expr, s: Knowledge) -> Expr | None:
 def _lanes(node: Expr) -> int | None:
     """The number of lanes of a fixed vector, None for a scalable one."""
     return None if tir.is_scalable(node.dtype) else tir.lanes_of(node.dtype)
-
-
-@rule("division of vectors: by zero")
-def division_by_zero(node: Expr, s: Knowledge) -> Expr | None:
-    """Raises FoldError for a vector divided by a broadcast of the constant 0."""
-    divisor = node.operands[1]
-    if type(divisor) is Broadcast and _int(divisor.operands[0]) == 0:
-        name = type(node).__name__.lower()
-        raise FoldError(f"{name} of a vector by the constant 0: no lane has a value")
-    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,37 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.relax.algebra import erase_symbols
+from xdsl_tvm.dialects.relax.functions import parameter_symbols
 from xdsl_tvm.dialects.relax.types import definable_symbols, symbols_in, used_symbols
 from xdsl_tvm.passes.relax.rewriting.weights import reading_place
 
 Fetch: TypeAlias = Callable[[LocatedBuilder, int], SSAValue]
 """Inserts what gives the weight of a number, an object."""
+
+
+def parameter_symbols_of(
+    func: relax.FuncOp, inputs: Sequence[SSAValue], pass_name: str
+) -> list[str]:
+    """The symbols that the parameters which are no weights define.
+
+    Raises PassFailedException, naming the pass, for one that uses a symbol of a weight:
+    the function would have it before anything says what it is.
+    """
+    visible = parameter_symbols(each.type for each in inputs)
+    for number, each in enumerate(inputs):
+        for symbol in used_symbols(each.type):
+            if symbol not in visible:
+                raise PassFailedException(
+                    f"{pass_name}: parameter {number} of @{func.sym_name.data}, "
+                    f"{each.type}, uses the symbol '{symbol}', which only weights "
+                    "define; let a parameter before them define it"
+                )
+    return visible
 
 
 def fetch_weights(

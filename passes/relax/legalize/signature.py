@@ -9,7 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr
 from xdsl.ir import Attribute, SSAValue
 
-from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.algebra import is_base_of
 from xdsl_tvm.dialects.relax.operators import OperatorOp
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_equal
@@ -177,11 +177,14 @@ def _all_known(fields: Sequence[Known | None]) -> tuple[Known, ...] | None:
 
 
 def _known_tensor(type_: Attribute) -> TensorInfo | None:
-    """The tensor where dtype and all dimensions are known, else None."""
+    """The tensor where dtype and all dimensions are known, else None.
+
+    Of elements that are no scalars of TIR, such as vectors, there is none.
+    """
     info = TensorInfo.of(type_)
     if info is None or info.shape is None or info.dtype is None:
         return None
-    return info
+    return info if tir.is_scalar(info.dtype) else None
 
 
 def _literal(value: SSAValue) -> Literal | None:

@@ -154,9 +154,12 @@ def write_lanes(
 
 
 def lanes_of_nest(nest: Nest, machine: Machine) -> int:
-    """The lanes of vectors of the widest type that the nest stores or loads."""
+    """The lanes of vectors of the widest type that the nest stores or loads.
+
+    1 where it does neither.
+    """
     types = [tir.buffer_definition(a.buffer).type.element_type for a in nest.accesses]
-    return min(map(machine.lanes, types))
+    return min(map(machine.lanes, types), default=1)
 
 
 def _has_calls(nest: Nest) -> bool:

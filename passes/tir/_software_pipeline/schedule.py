@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import PassFailedException
@@ -23,6 +24,8 @@ from xdsl_tvm.passes.tir.rewriting.statements import describe
 STAGE = "software_pipeline_stage"
 ORDER = "software_pipeline_order"
 ASYNC = "software_pipeline_async_stages"
+MAX_STAGE: Final = 1024
+"""The largest stage: conflicts are looked for at all distances up to it."""
 
 
 def integers(loop: tir.ForOp, key: str) -> list[int] | None:
@@ -62,6 +65,11 @@ class Schedule:
         before = self.stages[first], self.orders[first]
         return before < (self.stages[second] + distance, self.orders[second])
 
+    def least_distance(self, first: int, second: int) -> int:
+        """From which distance on the second runs after the first."""
+        stages = self.stages[first] - self.stages[second]
+        return stages if self.orders[first] < self.orders[second] else stages + 1
+
 
 def schedule_of(loop: tir.ForOp, body: PipelineBody) -> Schedule:
     """What the annotations of a loop say.
@@ -91,6 +99,11 @@ def schedule_of(loop: tir.ForOp, body: PipelineBody) -> Schedule:
         raise PassFailedException(
             f"{describe(loop)}: {STAGE} has a negative stage, {stages}; count from 0"
         )
+    if max(stages) > MAX_STAGE:
+        raise PassFailedException(
+            f"{describe(loop)}: {STAGE} has the stage {max(stages)}, and buffers as many "
+            f"versions; use stages up to {MAX_STAGE}"
+        )
     async_stages = frozenset(integers(loop, ASYNC) or ())
     return Schedule(stages, orders, async_stages)
 
@@ -113,10 +126,8 @@ def check_order(
 
 def _overtaken(first: int, second: int, schedule: Schedule) -> Iterator[int]:
     """How many iterations later the second is where it wrongly runs before the first."""
-    distance = 0 if first < second else 1
-    while not schedule.keeps(first, second, distance):
-        yield distance
-        distance += 1
+    start = 0 if first < second else 1
+    yield from range(start, schedule.least_distance(first, second))
 
 
 def _require_none(
@@ -213,9 +224,7 @@ def _least_versions(
     """The least number for which no iteration overtakes the last one in its place."""
     least = 1
     for (first, second), found in pairs.items():
-        needed = least
-        while not schedule.keeps(first, second, needed) and first != second:
-            needed += 1
+        needed = 0 if first == second else schedule.least_distance(first, second)
         if needed > least and any(conflicts.at(pair, None) for pair in found):
             least = needed
     return least
@@ -335,8 +344,7 @@ class _Planner:
     def _distance(self, copy: int, other: int, pairs: Sequence[Conflict]) -> int | None:
         """For memory around the loop, the least distance of a conflict."""
         start = 0 if copy < other else 1
-        while not self._schedule.keeps(copy, other, start):
-            start += 1
+        start = max(start, self._schedule.least_distance(copy, other))
         known = range(start, start + self._schedule.last_stage + 2)
         found: list[int] = []
         for pair in pairs:

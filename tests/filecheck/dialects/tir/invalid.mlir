@@ -705,3 +705,20 @@ tir.func @f(%x: i32) {
   tir.evaluate %y : i32
   %y = tir.mul %x, %x : i32
 }
+
+// -----
+
+// CHECK: tir.allocate: negative extent -2
+tir.func @f() {
+  %p = tir.allocate [4, -2] : !tir.ptr<f32>
+}
+
+// -----
+
+// CHECK: tir.reads: the extent 300 of a region is no value of ui8, the type of its minimum; use a wider type
+tir.func @f(%a: !tir.handle, %i: ui8) {
+  %A = tir.match_buffer %a : !tir.buffer<300xf32>
+  tir.block {
+    tir.reads %A[%i to %i + 300]
+  }
+}

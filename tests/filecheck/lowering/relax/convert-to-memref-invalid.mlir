@@ -176,3 +176,10 @@ relax.func @f() -> !relax.object {
   %0 = relax.call_pure_packed "my.make"(%k) : (!relax.object) -> !relax.object
   relax.return %0 : !relax.object
 }
+
+// -----
+
+// CHECK: cannot lower 'relax.func' @f: parameter 0, tensor<4xindex>, holds index, no dtype of TIR
+relax.func @f(%x: tensor<4xindex>) -> tensor<4xindex> {
+  relax.return %x : tensor<4xindex>
+}

@@ -142,3 +142,21 @@ relax.func @shapes<n>(%x: tensor<6xf32>, %y: tensor<?xf32, #relax.dims<[n]>>) ->
   }
   relax.return %r : !relax.object
 }
+
+// -----
+
+// An operator that no shape fits fails when it runs.
+
+// CHECK-LABEL: relax.func @fails
+// CHECK: %[[S:.*]] = relax.shape [2, 4]
+// CHECK-NEXT: %[[N:.*]] = relax.alias %[[S]]
+// CHECK-NEXT: relax.reshape %x, %[[N]]
+relax.func @fails(%x: tensor<6xf32>) -> tensor<?x?xf32> {
+  %r = relax.dataflow -> (tensor<?x?xf32>) {
+    %c = relax.constant dense<[2, 4]> : tensor<2xi64>
+    %s = relax.tensor_to_shape %c : (tensor<2xi64>) -> !relax.shape<[?, ?]>
+    %a = relax.reshape %x, %s : (tensor<6xf32>, !relax.shape<[?, ?]>) -> tensor<?x?xf32>
+    relax.output %a : tensor<?x?xf32>
+  }
+  relax.return %r : tensor<?x?xf32>
+}

@@ -15,3 +15,10 @@ relax.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
 relax.func @main(%x: tensor<4xf32>) -> tensor<4xf32> attributes {global_symbol = "main", num_input = "one"} {
   relax.return %x : tensor<4xf32>
 }
+
+// -----
+
+// CHECK: relax-lazy-get-input: parameter 0 of @symbol, tensor<?xf32, #relax.dims<[n + 1]>>, uses the symbol 'n', which only weights define; let a parameter before them define it
+relax.func @symbol<n>(%x: tensor<?xf32, #relax.dims<[n + 1]>>, %w: tensor<?xf32, #relax.dims<[n]>>) -> tensor<?xf32> attributes {global_symbol = "symbol", num_input = 1} {
+  relax.return %x : tensor<?xf32, #relax.dims<[n + 1]>>
+}

@@ -103,3 +103,13 @@ relax.func @ones(%x: tensor<1x4xf32>, %y: tensor<1x1xf32>) -> tensor<1x4xf32> {
 // CHECK: tir.block "T_add" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S {{.*}}) {
 // CHECK: tir.load %A[%[[I]], %[[J]]]
 // CHECK: tir.load %B[%[[I]], %c0]
+
+// -----
+
+// Elements that are no scalars stay.
+// CHECK-LABEL: relax.func @vectors
+// CHECK: relax.add
+relax.func @vectors(%x: tensor<4xvector<3xf32>>) -> tensor<4xvector<3xf32>> {
+  %r = relax.add %x, %x : (tensor<4xvector<3xf32>>, tensor<4xvector<3xf32>>) -> tensor<4xvector<3xf32>>
+  relax.return %r : tensor<4xvector<3xf32>>
+}

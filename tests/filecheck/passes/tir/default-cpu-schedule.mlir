@@ -1437,3 +1437,19 @@ tir.func @narrow(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {glo
 // CHECK-NEXT: tir.block "turned" ({{.*}} = %[[I]], {{.*}} = %{{.*}}) {
 // CHECK-NOT: tir.for
 // CHECK: tir.block "turned" ({{.*}} = %[[I]], {{.*}} = %{{.*}}) {
+
+// -----
+
+// A block that touches nothing has no vectors.
+
+// CHECK-LABEL: tir.func @nothing
+// CHECK: tir.block "B"
+tir.func @nothing(%a: !tir.handle, %n: i32) attributes {global_symbol = "nothing"} {
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  tir.for %i = %c0 to %n {
+    tir.block "B" (%v : S in [%c0 to %n] = %i) {
+      tir.writes %A[%v]
+    }
+  }
+}

@@ -413,3 +413,20 @@ tir.func @unknown_fragment(%n: i32) {
     }
   }
 }
+
+// -----
+
+// CHECK: tir.for in @many_stages: software_pipeline_stage has the stage 9223372036854775807, and buffers as many versions; use stages up to 1024
+tir.func @many_stages(%a: !tir.handle) {
+  %A = tir.match_buffer "A" %a : !tir.buffer<8xi32>
+  %c0 = tir.const 0 : i32
+  %c8 = tir.const 8 : i32
+  tir.for %i = %c0 to %c8 annotations {software_pipeline_stage = [0, 9223372036854775807], software_pipeline_order = [0, 1]} {
+    tir.block {
+      %B = tir.alloc_buffer "B" : !tir.buffer<1xi32>
+      tir.store %i, %B[%c0] : i32
+      %x = tir.load %B[%c0] : i32
+      tir.store %x, %A[%i] : i32
+    }
+  }
+}

@@ -226,3 +226,15 @@ tir.func @kinds(%c: !tir.handle, %n: i32, %m: i32, %x: f32, %u: ui8) attributes 
 // CHECK:         %[[D:.*]] = tir.mul %u
 // CHECK-NEXT:    %[[E:.*]] = tir.add %[[D]], %u
 // CHECK-NEXT:    tir.floordiv %[[E]]
+
+// -----
+
+// Whether a custom type is ordered is not known.
+tir.func @custom(%x: !tir.custom<"posites2", 16>, %y: !tir.custom<"posites2", 16>) -> i1 {
+  %p = tir.cmp gt %x, %y : !tir.custom<"posites2", 16>
+  %q = tir.not %p : i1
+  tir.ret %q : i1
+}
+// CHECK-LABEL: tir.func @custom
+// CHECK-NEXT:    tir.cmp gt
+// CHECK-NEXT:    tir.not

@@ -212,6 +212,7 @@ ERRORS: list[tuple[str | dict[str, Any], str]] = [
     ({"kind": "llvm", "mattr": [1]}, "must be a list of strings"),
     ({"kind": "llvm", "mcpu": 3}, "must be a string, got 3"),
     ({"kind": "llvm", "host": 3}, "3 is no target"),
+    ("cuda -target_device_type=3", r"must be one of 1 \(cpu\), .*, got 3"),
     ({"kind": "composite", "devices": "cuda"}, "must be a list of targets"),
     ({"kind": "llvm", "feature.x": [1]}, "feature 'x' must be a bool, an integer"),
 ]
