@@ -19,6 +19,7 @@ from xdsl_tvm.analysis.tir.lca import CommonAncestors
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.storage_scope import VIRTUAL_THREAD_TAGS
 from xdsl_tvm.passes.infra import CompilerPass
+from xdsl_tvm.passes.tir._cross_thread_reduction.reduction import reduction_loops
 from xdsl_tvm.passes.tir._loops.thread_axes import (
     axes_around,
     axis_of,
@@ -87,7 +88,8 @@ class LiftThreadBinding(CompilerPass):
     Errors: loops over one axis whose minima or extents cannot be shown to be equal: give
         the axis one range; a range that is computed inside of the loop that will hold the
         axis: compute it in front; a store to guard in a block with iteration variables:
-        convert the blocks to opaque ones first; a store that virtual threads would
+        convert the blocks to opaque ones first; a block that reduces over an axis with
+        several loops: run LowerCrossThreadReduction first; a store that virtual threads would
         repeat, to memory that they do not have each: bind it to them
     Attributes: read: none; created: none; removed: none
     Differs from TVM: ranges are compared, and variables converted; a range that depends
@@ -139,9 +141,29 @@ class _Kernel:
                 self._axes.setdefault(tag, _Axis(tag)).loops.append(loop)
         for axis in self._axes.values():
             _require_one_range(axis)
+        self._require_no_reduction()
         self._find_stores()
         self._find_places()
         self._rewrite()
+
+    def _require_no_reduction(self) -> None:
+        """Raise PassFailedException for a reduction over threads that are lifted.
+
+        What follows its loop needs the results of all threads.
+        """
+        lifted = {
+            loop
+            for axis in self._axes.values()
+            for loop in axis.loops
+            if len(axis.loops) > 1
+        }
+        for block in ops_of(self._root, tir.BlockOp) if lifted else ():
+            if block.init is None or lifted.isdisjoint(reduction_loops(block)):
+                continue
+            raise PassFailedException(
+                f"{describe(block)}: it reduces over threads, which would no more wait "
+                "for each other; run tir-lower-cross-thread-reduction first"
+            )
 
     # ---- what goes where ----
 

@@ -60,3 +60,33 @@ tir.func @virtual() {
   }
 }
 // CHECK: tir.store in @virtual: it would be repeated by the threads of "vthread"; bind a loop around it to this axis
+
+// -----
+
+tir.func @reduced(%a: !tir.handle, %c: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<4xi32>
+  %B = tir.match_buffer %c : !tir.buffer<4xi32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %L = tir.alloc_buffer "L" : !tir.buffer<1xi32, "local">
+  tir.for %b = %c0 to %c4 thread_binding "blockIdx.x" {
+    tir.for %t = %c0 to %c4 thread_binding "threadIdx.x" {
+      tir.block "L" (%v : R in [%c0 to %c4] = %t) {
+        tir.init {
+          tir.store %c0, %L[%c0] : i32
+        }
+        %x = tir.load %L[%c0] : i32
+        %y = tir.load %A[%v] : i32
+        %s = tir.add %x, %y : i32
+        tir.store %s, %L[%c0] : i32
+      }
+    }
+    tir.for %u = %c0 to %c4 thread_binding "threadIdx.x" {
+      tir.block "B" (%v : S in [%c0 to %c4] = %u) {
+        %x = tir.load %L[%c0] : i32
+        tir.store %x, %B[%v] : i32
+      }
+    }
+  }
+}
+// CHECK: tir.block "L" in @reduced: it reduces over threads, which would no more wait for each other; run tir-lower-cross-thread-reduction first
