@@ -433,7 +433,10 @@ def _is_plain_buffer(buffer: SSAValue, op: tir.LoadOp | tir.StoreOp) -> bool:
 
 
 def _bound(loops: Sequence[tir.ForOp], block: tir.BlockOp) -> Nest | None:
-    """The nest, if each loop is the binding of one iteration variable."""
+    """The nest, if each loop is the binding of one iteration variable.
+
+    None if one is known not to run, for then its init does not run, either.
+    """
     by_loop_var: dict[SSAValue, Axis] = {}
     fixed: dict[SSAValue, Expr] = {}
     loop_of = {loop.loop_var: loop for loop in loops}
@@ -450,7 +453,9 @@ def _bound(loops: Sequence[tir.ForOp], block: tir.BlockOp) -> Nest | None:
         if loop.loop_var in by_loop_var or view(loop.extent) is not extent:
             return None
         name = loop.loop_var.name_hint or variable.name_hint or "i"
-        by_loop_var[loop.loop_var] = Axis(variable, extent, name)
+        by_loop_var[loop.loop_var] = axis = Axis(variable, extent, name)
+        if axis.size is not None and axis.size <= 0:
+            return None
     if len(by_loop_var) != len(loops):
         return None
     axes = tuple(by_loop_var[loop.loop_var] for loop in loops)

@@ -1453,3 +1453,31 @@ tir.func @nothing(%a: !tir.handle, %n: i32) attributes {global_symbol = "nothing
     }
   }
 }
+
+// -----
+
+// Where nothing is summed, no init runs.
+
+// CHECK-LABEL: tir.func @no_terms
+// CHECK: tir.block "B"
+// CHECK: tir.init
+tir.func @no_terms(%a: !tir.handle, %b: !tir.handle) attributes {global_symbol = "no_terms"} {
+  %A = tir.match_buffer %a : !tir.buffer<4x0xf32>
+  %B = tir.match_buffer %b : !tir.buffer<4xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  tir.for %i = %c0 to %c4 {
+    tir.for %k = %c0 to %c0 {
+      tir.block "B" (%vi : S in [%c0 to %c4] = %i, %vk : R in [%c0 to %c0] = %k) {
+        tir.init {
+          %zero = tir.const 0.0 : f32
+          tir.store %zero, %B[%vi] : f32
+        }
+        %x = tir.load %A[%vi, %vk] : f32
+        %y = tir.load %B[%vi] : f32
+        %z = tir.add %y, %x : f32
+        tir.store %z, %B[%vi] : f32
+      }
+    }
+  }
+}
