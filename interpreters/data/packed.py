@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
+from xdsl.ir import Attribute
 
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
@@ -144,42 +145,44 @@ def _read(integers: Pointer | None, count: int) -> list[int]:
     return [int(each) for each in integers.array(_INT64.storage)[:count]]
 
 
-def _dtypes(abi: Abi) -> dict[tuple[int, int], Number]:
+def _dtypes(abi: Abi) -> dict[tuple[int, int], Attribute]:
     names = (
         "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 "
         "bfloat16 float8_e4m3fn float8_e5m2"
     )
-    found: dict[tuple[int, int], Number] = {}
+    found: dict[tuple[int, int], Attribute] = {}
     for name in names.split():
         dtype = tir.parse_dtype(name)
         code, bits, _ = data_type(dtype, abi)
-        found[code, bits] = number(dtype)
+        found[code, bits] = dtype
     return found
 
 
-_STORAGE = {abi: _dtypes(abi) for abi in Abi}
+_DTYPES = {abi: _dtypes(abi) for abi in Abi}
 _CODES = {
-    abi: {dtype.storage: key for key, dtype in known.items()}
-    for abi, known in _STORAGE.items()
+    abi: {tir.dtype_name(dtype): key for key, dtype in known.items()}
+    for abi, known in _DTYPES.items()
 }
+"""By name, as numpy and ml_dtypes have them, too: ml_dtypes may be missing."""
 
 
 def data_type_of(dtype: np.dtype[Any], abi: Abi = Abi.PACKED) -> DataType:
     """DLPack's numbers for a dtype of numpy; ArgumentError for one without."""
-    found = _CODES[abi].get(dtype)
-    if found is None:
+    found = _CODES[abi].get(dtype.name)
+    if found is None or number(_DTYPES[abi][found]).storage != dtype:
         raise ArgumentError(f"an array of dtype {dtype} is no argument; convert it")
     return DataType(*found, 1)
 
 
 def dtype_of(code: int, bits: int, abi: Abi = Abi.PACKED) -> np.dtype[Any]:
-    """The dtype of numpy for DLPack's numbers; SimulationError for one without."""
-    found = _STORAGE[abi].get((code, bits))
+    """The dtype of numpy for DLPack's numbers; SimulationError for one without, and
+    InterpretationError for one of ml_dtypes if that is missing."""
+    found = _DTYPES[abi].get((code, bits))
     if found is None:
         raise SimulationError(
             f"an array has the type code {code} with {bits} bits, which no dtype has"
         )
-    return found.storage
+    return number(found).storage
 
 
 # ---- values ----

@@ -119,6 +119,25 @@ def test_loading_everything_imports_no_extra(tmp_path: Path):
     assert not imported_modules(program, tmp_path) & set(EXTRAS)
 
 
+def test_programs_without_narrow_floats_need_no_ml_dtypes(tmp_path: Path):
+    """The extra `cpu` does not install it."""
+    program = (
+        "import sys\n"
+        "sys.modules['ml_dtypes'] = None\n"
+        "from xdsl_tvm.tools.cli import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    scale = str(ROOT / "examples" / "scale.mlir")
+    options = ("--interpret", "--symbol", "n=4")
+    done = run_python("-c", program, "run", scale, *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    narrow = tmp_path / "narrow.mlir"
+    narrow.write_text(Path(scale).read_text().replace("f32", "bf16"))
+    done = run_python("-c", program, "run", str(narrow), *options, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "pip install ml_dtypes" in done.stderr
+
+
 def test_generated_documentation_is_up_to_date():
     done = run_python("docs/generate.py", "--check", cwd=ROOT)
     assert done.returncode == 0, f"run `make docs`:\n{done.stdout}{done.stderr}"
