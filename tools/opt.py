@@ -6,24 +6,26 @@ import argparse
 import inspect
 import sys
 import textwrap
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec, parse_spec
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
-from xdsl_tvm.passes.infra import pipeline_text
+from xdsl_tvm.passes.infra import pipeline_text, written_out
 from xdsl_tvm.passes.infra.error_lines import UserError
-from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
+from xdsl_tvm.passes.infra.module_text import InputError, ModuleText, check_ending, reading
 from xdsl_tvm.passes.infra.pipeline_runner import (
     PassCheck,
     PipelineRunner,
     check_name,
     parse_passes,
+    with_own_names,
 )
 from xdsl_tvm.runtime.load import converted_text
 from xdsl_tvm.tools._files import writing
@@ -48,9 +50,16 @@ _SHORT_HELP = {
     "--passes": "passes in order, as in cse,tir-simplify; TVM's names, such as "
     "tir.Simplify, are accepted",
     "--target": "what to write; default: mlir",
+    "--print-between-passes": "print the IR after each pass but the last, to standard "
+    "error",
+    "--time-passes": "the same as --timing",
+    "--verify-diagnostics": "print what does not verify, or what a pass refuses, to "
+    "standard output, and exit with code 0",
+    "--parsing-diagnostics": "print what is wrong with the syntax to standard output, "
+    "and exit with code 0",
     "--frontend": "what the input is; default: as its ending says, .mlir, .py or .onnx",
 }
-"""Texts for options of xdsl-opt whose own text lists all names there are."""
+"""Texts for options of xdsl-opt that list all names there are, or do more here."""
 
 
 class _HelpParser(argparse.ArgumentParser):
@@ -71,7 +80,11 @@ def _add_options(arg_parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="print the passes that -p stands for, as text for -p, and read no input",
     )
-    add("--timing", action="store_true", help="print the time of each pass")
+    add(
+        "--timing",
+        action="store_true",
+        help="print the time of each pass, to standard error",
+    )
     add(
         "--print-ir-before",
         metavar="NAMES",
@@ -79,6 +92,12 @@ def _add_options(arg_parser: argparse.ArgumentParser) -> None:
         help="print the IR before these passes, comma-separated, to standard error",
     )
     add("--print-ir-after", metavar="NAMES", default="", help="the same, after them")
+    add(
+        "--print-ir-before-all",
+        action="store_true",
+        help="print the IR before every pass, also of those that a pass of -p stands for",
+    )
+    add("--print-ir-after-all", action="store_true", help="the same, after them")
     add(
         "--print-ir-after-failure",
         action="store_true",
@@ -108,6 +127,16 @@ def _add_options(arg_parser: argparse.ArgumentParser) -> None:
     add("--traceback", action="store_true", help="show where an error was raised")
 
 
+def _check_pass_runs(names: frozenset[str], passes: Sequence[ModulePass]) -> None:
+    """Raises UserError for a name to print around that no pass of the pipeline has."""
+    unseen = sorted(names - {each.name for each in passes})
+    if unseen:
+        raise UserError(
+            f"nothing to print before or after '{unseen[0]}': -p does not run it; "
+            "--print-pipeline lists what it runs"
+        )
+
+
 class OptMain(xDSLOptMain):
     """xdsl-opt's driver over a PipelineRunner."""
 
@@ -124,7 +153,8 @@ class OptMain(xDSLOptMain):
         self, chunk: IO[bytes], file_extension: str, start_offset: int = 0
     ) -> ModuleOp | None:
         self._line_offset = start_offset
-        return super().parse_chunk(chunk, file_extension, start_offset)
+        with self._diagnosed():
+            return super().parse_chunk(chunk, file_extension, start_offset)
 
     def _model(self, chunk: IO[bytes]) -> ModuleOp:
         """The module of an ONNX model, a file whose folder may hold its data."""
@@ -174,10 +204,18 @@ class OptMain(xDSLOptMain):
     def setup_pipeline(self) -> None:
         passes = parse_passes(self.available_passes, self.args.passes)
         self._check_target(parse_spec(self.args.target))
+        before = self._pass_names(self.args.print_ir_before)
+        after = self._pass_names(self.args.print_ir_after)
+        if before or after or self._watches_all_passes():
+            passes = written_out(passes, before | after)
+            _check_pass_runs(before | after, passes)
         self.runner = PipelineRunner(
             passes,
-            print_before=self._pass_names(self.args.print_ir_before),
-            print_after=self._pass_names(self.args.print_ir_after),
+            print_before=before,
+            print_after=after,
+            print_before_all=self.args.print_ir_before_all,
+            print_after_all=self.args.print_ir_after_all,
+            print_between=self.args.print_between_passes,
             print_after_failure=self.args.print_ir_after_failure,
             reproducer=self.args.reproducer,
             verify_each=self.args.verify_each,
@@ -204,14 +242,41 @@ class OptMain(xDSLOptMain):
 
         return SemanticsPassCheck(self.args.check_semantics)
 
+    def _watches_all_passes(self) -> bool:
+        """Whether an option is about each pass, also about those in a composite one."""
+        args = self.args
+        return (
+            args.print_ir_before_all
+            or args.print_ir_after_all
+            or args.print_ir_after_failure
+            or args.print_between_passes
+            or args.timing
+            or args.time_passes
+            or args.reproducer is not None
+            or args.check_semantics is not None
+        )
+
     def _pass_names(self, text: str) -> frozenset[str]:
+        text = with_own_names(text)
         names = [name.strip() for name in text.split(",") if name.strip()]
         for name in names:
             check_name("pass", name, self.available_passes)
         return frozenset(names)
 
     def apply_passes(self, prog: ModuleOp) -> None:
-        self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
+        with self._diagnosed():
+            self.runner.run(self.ctx, prog, verify=not self.args.disable_verify)
+
+    @contextmanager
+    def _diagnosed(self) -> Generator[None]:
+        """Around what verifies input: --verify-diagnostics prints a DiagnosticException."""
+        try:
+            yield
+        except InputError as error:
+            if isinstance(error.__cause__, DiagnosticException):
+                if self.args.verify_diagnostics:
+                    raise VerifyException(str(error)) from error
+            raise
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         output = super().output_resulting_program
@@ -248,7 +313,7 @@ class OptMain(xDSLOptMain):
             with reading(self.get_input_name()), self._writing():
                 super().run()
         finally:
-            if self.args.timing:
+            if self.args.timing or self.args.time_passes:
                 sys.stderr.write(self.runner.timing_report())
             if self.runner.check is not None:
                 sys.stderr.write(self.runner.check.summary())

@@ -7,7 +7,7 @@ of Python callables.
 
 from xdsl_tvm.passes.infra.apply_pass_to_function import ApplyPassToFunction
 from xdsl_tvm.passes.infra.compiler_pass import CompilerPass
-from xdsl_tvm.passes.infra.composite import CompositePass, pipeline_text
+from xdsl_tvm.passes.infra.composite import CompositePass, pipeline_text, written_out
 from xdsl_tvm.passes.infra.instruments import (
     DumpIR,
     PassInstrument,
@@ -87,4 +87,5 @@ __all__ = [
     "pipeline_text",
     "prim_func_pass",
     "register_pass",
+    "written_out",
 ]

@@ -34,15 +34,25 @@ class CompositePass(CompilerPass, runs_passes=True):
         return Sequential(self.passes()).transform(module, run)
 
 
+def written_out(
+    passes: Iterable[ModulePass], keep: frozenset[str] = frozenset()
+) -> tuple[ModulePass, ...]:
+    """The passes with composite ones replaced by their lists, but for names in `keep`.
+
+    Raises what `CompositePass.passes` raises.
+    """
+    found: list[ModulePass] = []
+    for each in passes:
+        if isinstance(each, CompositePass) and each.name not in keep:
+            found.extend(written_out(each.passes(), keep))
+        else:
+            found.append(each)
+    return tuple(found)
+
+
 def pipeline_text(passes: Iterable[ModulePass]) -> str:
     """The text that `-p` takes for these passes, composite ones replaced by their list.
 
     Raises what `CompositePass.passes` raises.
     """
-    texts: list[str] = []
-    for each in passes:
-        inner = each.passes() if isinstance(each, CompositePass) else None
-        texts.append(
-            str(each.pipeline_pass_spec()) if inner is None else pipeline_text(inner)
-        )
-    return ",".join(texts)
+    return ",".join(str(each.pipeline_pass_spec()) for each in written_out(passes))

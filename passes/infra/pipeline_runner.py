@@ -44,14 +44,14 @@ def parse_passes(available: PassFactories, pipeline: str) -> tuple[ModulePass, .
     Raises UserError for a name or an option that does not exist and for an option
     value of the wrong type, ArgSpecParseError for text that is no pipeline.
     """
-    text = _with_own_names(pipeline)
+    text = with_own_names(pipeline)
     return tuple(_build_pass(available, spec) for spec in parse_pipeline(text))
 
 
 _TVM_NAME = re.compile(r"""(?P<text>"[^"]*")|(?<![\w.="-])(?P<name>(?:tir|relax)\.\w+)""")
 
 
-def _with_own_names(pipeline: str) -> str:
+def with_own_names(pipeline: str) -> str:
     """Pipeline text in which TVM's names of passes, `tir.Simplify`, are replaced by ours.
 
     Raises UserError, with the closest name, for a name of TVM's that no pass has.
@@ -127,6 +127,10 @@ class PipelineRunner:
     passes: Sequence[ModulePass]
     print_before: frozenset[str] = frozenset()
     print_after: frozenset[str] = frozenset()
+    print_before_all: bool = False
+    print_after_all: bool = False
+    print_between: bool = False
+    """Whether to print after each pass but the last."""
     print_after_failure: bool = False
     reproducer: Path | None = None
     """Where to write the module as it was before a pass that failed."""
@@ -160,7 +164,8 @@ class PipelineRunner:
         each = self.verify_each or self.reproducer is not None
         trail = Trail(ctx, module.clone()) if verify and not each else None
         for index, one in enumerate(self.passes):
-            self._dump(one.name in self.print_before, "before", one, module)
+            wanted = self.print_before_all or one.name in self.print_before
+            self._dump(wanted, "before", one, module)
             before = module.clone() if self.reproducer is not None else None
             applied = checked = False
             try:
@@ -187,7 +192,9 @@ class PipelineRunner:
                 if placed is not None:
                     raise PipelinePlaceError(placed.span, line) from error
                 raise PipelineError(line) from error
-            self._dump(one.name in self.print_after, "after", one, module)
+            between = self.print_between and index < len(self.passes) - 1
+            wanted = between or self.print_after_all or one.name in self.print_after
+            self._dump(wanted, "after", one, module)
         if trail is not None:
             try:
                 trail.verify(module)

@@ -55,6 +55,49 @@ def test_opt_dumps_go_to_stderr(module: str, capsys: pytest.CaptureFixture[str])
     assert "-----" not in captured.out
 
 
+def test_opt_dumps_what_a_composite_pass_runs(
+    module: str, capsys: pytest.CaptureFixture[str]
+):
+    composite = "relax-canonicalize-bindings"
+    inner = ["relax-canonicalize-tir-variables", "relax-canonicalize-relax-bindings"]
+    cases = {
+        ("--print-ir-after-all",): ["after cse", *(f"after {name}" for name in inner)],
+        ("--print-ir-before-all",): ["before cse", *(f"before {name}" for name in inner)],
+        ("--print-between-passes",): ["after cse", f"after {inner[0]}"],
+        ("--print-ir-after", inner[0]): [f"after {inner[0]}"],
+        ("--print-ir-after", composite): [f"after {composite}"],
+        ("--print-ir-after", "relax.CanonicalizeTIRVariables"): [f"after {inner[0]}"],
+    }
+    for options, expected in cases.items():
+        assert main(["opt", module, "-p", f"cse,{composite}", *options]) == 0
+        error = capsys.readouterr().err
+        headers = re.findall(r"^// ----- IR (.*) -----$", error, re.MULTILINE)
+        assert headers == expected
+    for option in ("--timing", "--time-passes"):
+        assert main(["opt", module, "-p", composite, option]) == 0
+        rows = [line.split()[2] for line in capsys.readouterr().err.splitlines()]
+        assert rows == [*inner, "total"]
+    assert main(["opt", module, "-p", "cse", "--print-ir-after", composite]) == 1
+    assert "-p does not run it" in capsys.readouterr().err
+
+
+def test_opt_diagnostics_of_chunks(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "input.mlir"
+    broken = 'func.func @f() -> i32 {\n  "func.return"() : () -> ()\n}\n'
+    texts = (broken, "func.func @f(\n", MODULE, "tir.func @f(%A: i32) {}\n" + broken)
+    path.write_text("// -----\n".join(texts))
+    options = ("--split-input-file", "--verify-diagnostics", "--parsing-diagnostics")
+    assert main(["opt", str(path), *options]) == 0
+    captured = capsys.readouterr()
+    chunks = captured.out.split("// -----\n")
+    assert captured.err == ""
+    assert f"{path}:2:4: error: func.return: " in chunks[0]
+    assert f"{path}:6:1" in chunks[1]
+    assert "arith.constant" in chunks[2]
+    assert "error: func.return: " in chunks[3]
+    assert main(["opt", str(path), *options[:2]]) == 1
+
+
 def test_opt_timing(module: str, capsys: pytest.CaptureFixture[str]):
     assert main(["opt", module, "-p", "cse,dce", "--timing"]) == 0
     rows = [line.split() for line in capsys.readouterr().err.splitlines()]
