@@ -207,6 +207,15 @@ def test_passes_lists_every_pass(capsys: pytest.CaptureFixture[str]):
     for name in pass_modules():
         assert f"\n{name}  [TVM: " in f"\n{plain}"
         assert f"| `{name}` |" in table
+    assert main(["passes", "tir.Simplify", "relax-dead-code-elimination"]) == 0
+    text = capsys.readouterr().out
+    assert re.findall("^# (.*)", text, re.MULTILINE) == [
+        "tir-simplify",
+        "relax-dead-code-elimination",
+    ]
+    assert "## Leaves alone" in text
+    assert main(["passes", "tir-simplfy"]) == 1
+    assert "did you mean tir-simplify" in capsys.readouterr().err
     assert main(["passes", "--nope"]) == 1
 
 
