@@ -2,7 +2,7 @@
 
 A `.py` file becomes `.mlir` text, and the other way round; an ONNX model becomes either.
 Python files are read, not run, unless --execute says so: helper functions and other
-Python around the scripts need it. A file"""
+Python around the scripts need it."""
 
 from __future__ import annotations
 

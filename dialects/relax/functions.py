@@ -185,6 +185,11 @@ class FuncOp(FunctionDefinition, BaseFunc):
         """The function's type, TVM's word of it."""
         return self.type
 
+    @property
+    def ret_struct_info(self) -> Attribute:
+        """The type of the result, TVM's word of it."""
+        return self.output_type
+
     # Hand-written: the symbols are between the name and the parameters, which the
     # declarative format cannot express together with named parameters.
     @classmethod

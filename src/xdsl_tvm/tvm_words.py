@@ -109,6 +109,15 @@ WORDS: Final[Mapping[str, str]] = {
         tvm_struct_get tvm_struct_set tvm_thread_allreduce tvm_throw_last_error tvm_tuple
         type_annotation undef vectorcombine vectorhigh vectorlow vscale
     """,
+    "tir.analysis": """
+        OOBChecker apply_prim_func_arg_and_result_memory_constraints assert_pure_function
+        calculate_allocated_bytes calculate_constant_bytes calculate_workspace_bytes
+        detect_buffer_access_lca estimate_tir_flops expr_deep_equal find_anchor_block
+        get_block_access_region get_block_read_write_region
+        get_prim_func_arg_and_result_memory_constraints get_vtcm_compaction_passes
+        has_if_then_else is_pure_function undefined_vars verify_gpu_code verify_memory
+        verify_ssa verify_well_formed
+    """,
     "relax": """
         Binding BindingBlock BlockBuilder Call Constant DataTypeImm DataflowBlock
         DataflowBlockRewrite DataflowVar ExecBuilder Executable Expr ExprFunctor
@@ -122,6 +131,15 @@ WORDS: Final[Mapping[str, str]] = {
         dpl exec_builder expr expr_functor extern frontend get_default_pipeline
         get_pipeline get_shape_of op register_pipeline struct_info te_tensor testing
         training transform ty utils vm_build
+    """,
+    "relax.analysis": """
+        BaseCheckResult all_global_vars all_vars bound_vars contains_impure_call
+        definable_tir_vars_in_struct_info defined_symbolic_vars
+        derive_call_ret_struct_info detect_recursion erase_to_well_defined
+        estimate_memory_usage free_symbolic_vars free_vars get_static_type get_var2val
+        has_reshape_pattern name_to_binding post_order_visit remove_all_unused
+        struct_info_base_check struct_info_lca suggest_layout_transforms
+        tir_vars_in_struct_info udchain well_formed
     """,
     "relax.backend": """
         DispatchSampling DispatchSortScan adreno contrib cpu_generic cuda
@@ -363,6 +381,43 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
         "testing utils": _PYTHON,
         "training": "there are no losses and optimizers; relax.transform.Gradient makes "
         "gradients",
+    },
+    "tir.analysis": {
+        "OOBChecker": "interpret(module) reports accesses out of bounds, and "
+        "compile(module, bound_checks=True) makes them errors",
+        "apply_prim_func_arg_and_result_memory_constraints "
+        "get_prim_func_arg_and_result_memory_constraints get_vtcm_compaction_passes": (
+            _NO_DEVICE
+        ),
+        "assert_pure_function is_pure_function": "xdsl_tvm.analysis.tir.side_effect says "
+        "what operations do",
+        "calculate_allocated_bytes calculate_constant_bytes calculate_workspace_bytes": (
+            "it is xdsl_tvm.analysis.tir.allocated_bytes.allocated_bytes"
+        ),
+        "detect_buffer_access_lca": "it is xdsl_tvm.analysis.tir.lca.buffer_access_lca",
+        "estimate_tir_flops": "`xdsl-tvm estimate` counts instructions of kernels",
+        "expr_deep_equal": "structural_equal compares programs",
+        "find_anchor_block has_if_then_else undefined_vars": _OPERATIONS,
+        "get_block_access_region get_block_read_write_region": "it is in "
+        "xdsl_tvm.analysis.tir.access_regions",
+        "verify_gpu_code": "it is the pass tir-verify-gpu-code",
+        "verify_memory": "it is the pass tir-verify-memory",
+        "verify_ssa": "values of xDSL are defined once; module.verify() checks the rest",
+    },
+    "relax.analysis": {
+        "BaseCheckResult definable_tir_vars_in_struct_info erase_to_well_defined "
+        "derive_call_ret_struct_info get_static_type struct_info_base_check "
+        "struct_info_lca tir_vars_in_struct_info": _TYPES,
+        "all_global_vars all_vars bound_vars detect_recursion free_vars get_var2val "
+        "name_to_binding post_order_visit udchain": _OPERATIONS,
+        "contains_impure_call": "an impure call in a pure function does not verify",
+        "defined_symbolic_vars free_symbolic_vars": "func.symbol_names has those that "
+        "parameters define",
+        "estimate_memory_usage": "it is the pass relax-report-memory-plan",
+        "has_reshape_pattern": "it is in xdsl_tvm.analysis.relax.reshape_pattern",
+        "remove_all_unused": "it is relax.transform.DeadCodeElimination",
+        "suggest_layout_transforms": "tir-gpu-schedule and compile choose layouts "
+        "themselves",
     },
     "relax.BlockBuilder": {"call_te emit_te": _TE},
     "relax.backend": {
