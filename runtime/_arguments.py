@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import numpy as np
 
 from xdsl_tvm.analysis.named_arguments import in_order
+from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.dialects.dtypes import FLOATS, FLOATS_BY_NAME
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.lowering.runtime_symbols import KERNEL_ALIGNMENT
@@ -71,11 +72,11 @@ class Arrays:
     kind = "a numpy array"
 
     def take(self, argument: Any) -> Array | None:
-        """Another argument as an array; None for what is none.
+        """Another argument as an array, without a copy; None for what is none.
 
         Raises ValueError for one that it cannot be.
         """
-        return None
+        return shared_array(argument)
 
     def place(self, array: Array) -> Array:
         """The array that is passed for one that was checked."""

@@ -99,6 +99,10 @@ def _is_stablehlo(op: Operation) -> bool:
 
 
 def _text(source: object) -> ModuleText:
+    if isinstance(source, str | Path) and str(source).endswith(".onnx"):
+        raise TypeError(
+            f"expected a module or its text, got the ONNX model {source}; {_READ_ONNX}"
+        )
     if isinstance(source, Path):
         return ModuleText.of_file(source)
     if not isinstance(source, str):
@@ -118,4 +122,20 @@ def _shown(source: Any) -> str:
             f"the {kind} {source.__name__}; decorate it with T.prim_func, R.function or "
             "I.ir_module"
         )
-    return f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    shown = f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
+    for each in type(source).__mro__:
+        if (how := _READERS.get(f"{each.__module__}.{each.__name__}")) is not None:
+            return f"{shown}; {how}"
+    return shown
+
+
+_READ_ONNX = "read it by relax.frontend.onnx.from_onnx"
+_READ_TORCH = "read it by relax.frontend.torch.from_exported_program"
+_READERS = {
+    "onnx.onnx_ml_pb2.ModelProto": _READ_ONNX,
+    "torch.export.exported_program.ExportedProgram": _READ_TORCH,
+    "torch.nn.modules.module.Module": f"export it by torch.export.export, and {_READ_TORCH}",
+    "xdsl_tvm.relax.frontend.nn.core.Module": "use its export_tvm or its jit",
+    "jax._src.stages.Lowered": "pass its text, as_text()",
+}
+"""What to do with models of other kinds, by their classes."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.dialects.dtypes import numpy_dtype
 from xdsl_tvm.dialects.tir.types import parse_dtype
 from xdsl_tvm.runtime.cuda_driver import default_driver
@@ -189,7 +190,7 @@ def from_dlpack(dltensor: Any) -> NDArray:
         return NDArray(dltensor.data)
     kind, _ = dltensor.__dlpack_device__()
     if int(kind) == cpu().device_type:
-        return NDArray(np.from_dlpack(dltensor))
+        return NDArray(cast("Array", shared_array(dltensor)))
     found = device_array(_stream(), dltensor)
     if found is None:
         raise ValueError(f"the array is on a device of the kind {int(kind)}; copy it")

@@ -19,7 +19,12 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_tvm.passes.infra import pipeline_text, written_out
 from xdsl_tvm.passes.infra.error_lines import UserError
-from xdsl_tvm.passes.infra.module_text import InputError, ModuleText, check_ending, reading
+from xdsl_tvm.passes.infra.module_text import (
+    InputError,
+    ModuleText,
+    check_ending,
+    reading,
+)
 from xdsl_tvm.passes.infra.pipeline_runner import (
     PassCheck,
     PipelineRunner,

@@ -8,6 +8,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.interpreters.data.numbers import Number
 from xdsl_tvm.interpreters.errors import (
     ArgumentError,
@@ -265,9 +266,7 @@ class Parameter:
 
     def bind(self, array: Any) -> BoundArray:
         """Take an argument. Raises ArgumentError when dtype, rank or shape differ."""
-        if not isinstance(array, np.ndarray):
-            self.fail("a numpy array, not", "another object", type(array).__name__)
-        found = cast("np.ndarray[Any, Any]", array)
+        found = array if isinstance(array, np.ndarray) else self._shared(array)
         storage = self.element.storage
         if found.dtype != storage:
             self.fail("dtype", storage, found.dtype)
@@ -291,6 +290,16 @@ class Parameter:
         if pointer is None:
             pointer = memory_of(found, self.element)
         return BoundArray(pointer, shape, known, is_compact)
+
+    def _shared(self, array: Any) -> np.ndarray[Any, Any]:
+        try:
+            found = shared_array(array)
+        except ValueError as error:
+            what = f"{self.function}: parameter {self.name}: {error}"
+            raise ArgumentError(what) from error
+        if found is None:
+            self.fail("a numpy array, not", "another object", type(array).__name__)
+        return cast("np.ndarray[Any, Any]", found)
 
     def _split_lanes(
         self, array: np.ndarray[Any, Any]

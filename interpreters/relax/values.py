@@ -21,6 +21,7 @@ import numpy as np
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
+from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.relax.types import substitute_symbols
 from xdsl_tvm.interpreters.data.numbers import number
@@ -177,7 +178,8 @@ def argument(type_: Attribute, value: Any, what: str) -> Any:
     """What a caller passes, as a value of the table above.
 
     Shapes may be any sequence of integers, scalars of another Python type are converted
-    where they fit, and an array that is not C-contiguous is copied. Raises ArgumentError.
+    where they fit, arrays of other libraries are shared, and one that is not C-contiguous
+    is copied. Raises ArgumentError.
     """
     if isinstance(type_, relax.ShapeType):
         if not isinstance(value, Sequence):
@@ -205,10 +207,16 @@ def argument(type_: Attribute, value: Any, what: str) -> Any:
         )
     if isinstance(value, np.generic):
         return np.asarray(cast("np.generic[Any]", value))
-    if isinstance(value, np.ndarray):
-        array = cast(Array, value)
-        return array if array.flags.c_contiguous else array.copy()
-    return value
+    if relax.TensorInfo.of(type_) is None:
+        return value
+    try:
+        array = shared_array(value)
+    except ValueError as error:
+        raise ArgumentError(f"{what}: {error}") from error
+    if array is None:
+        found = type(value).__name__
+        raise ArgumentError(f"{what} expects a numpy array, got {found}")
+    return array if array.flags.c_contiguous else array.copy()
 
 
 def public(value: Any) -> Any:

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_tvm
 from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.interpreters.errors import ArgumentError
+from xdsl_tvm.relax.frontend import nn
 from xdsl_tvm.runtime.executable import load_module
 from xdsl_tvm.tools.cli import main
 from xdsl_tvm.tvmscript.parser import parse
@@ -115,6 +116,7 @@ def undecorated(x: int) -> int:
         (b"text", "got a bytes"),
         (undecorated, "got the function undecorated; decorate it with T.prim_func"),
         ([TIR], "got a list"),
+        (nn.Linear(2, 2), "got a Linear; use its export_tvm or its jit"),
     ],
 )
 def test_what_holds_no_function(
@@ -125,6 +127,12 @@ def test_what_holds_no_function(
     assert "\n" not in str(error.value)
     expected = "expected a module, a function of TVMScript or MLIR, a file or its text, "
     assert str(error.value).startswith(expected)
+
+
+@pytest.mark.parametrize("name", ["model.onnx", Path("folder/model.onnx")], ids=str)
+def test_a_model_of_onnx(name: Any, door: Callable[..., Doors]) -> None:
+    with pytest.raises(TypeError, match=r"model\.onnx; read it by .*\.from_onnx$"):
+        door(name)
 
 
 def test_arguments_by_name(door: Callable[..., Doors]) -> None:

@@ -62,6 +62,46 @@ def test_call_writes_in_place(add: Any) -> None:
     np.testing.assert_array_equal(c, a - 2)
 
 
+class Foreign:
+    """An array of another library, as tensors of PyTorch are."""
+
+    def __init__(self, array: Any, error: Exception | None = None) -> None:
+        self.array, self.error = array, error
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.array.__dlpack__(**options)
+
+
+@pytest.mark.parametrize("run", [xdsl_tvm.compile, interpret], ids=lambda f: f.__name__)
+def test_arrays_of_other_libraries(run: Any) -> None:
+    add = run(load_module(ADD))["add"]
+    a, b, c = arrays()
+    add(Foreign(a), Foreign(b), Foreign(c), 1)
+    np.testing.assert_array_equal(c, a + 1)
+    refused = Foreign(a, BufferError("Cannot pack tensors on meta"))
+    for error in (refused.error, RuntimeError("Unsupported dtype in DLTensor.")):
+        refused.error = error
+        with pytest.raises(Exception, match="'?A'?: .*; pass a numpy array of its el"):
+            add(refused, b, c, 1)
+    x = Foreign(np.ones(3, "f4"))
+    main = run(
+        load_module("""
+    relax.func @main(%x: tensor<3xf32>) -> tensor<3xf32>
+        attributes {global_symbol = "main"} {
+      %y = relax.add %x, %x : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+      relax.return %y : tensor<3xf32>
+    }""")
+    )["main"]
+    np.testing.assert_array_equal(main(x), [2, 2, 2])
+    with pytest.raises(Exception, match="numpy array"):
+        main([1.0, 2.0, 3.0])
+
+
 def test_empty_arrays(add: Any) -> None:
     add(*arrays(0), 1)
 
