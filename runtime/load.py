@@ -134,7 +134,8 @@ _READ_TORCH = "read it by relax.frontend.torch.from_exported_program"
 _READERS = {
     "onnx.onnx_ml_pb2.ModelProto": _READ_ONNX,
     "torch.export.exported_program.ExportedProgram": _READ_TORCH,
-    "torch.nn.modules.module.Module": f"export it by torch.export.export, and {_READ_TORCH}",
+    "torch.nn.modules.module.Module": "export it by torch.export.export, and "
+    f"{_READ_TORCH}",
     "xdsl_tvm.relax.frontend.nn.core.Module": "use its export_tvm or its jit",
     "jax._src.stages.Lowered": "pass its text, as_text()",
 }

@@ -40,6 +40,10 @@ WRITERS: Mapping[str, Writer] = {
 }
 
 
+_FILES = (*WRITERS, ".ptx", ".cubin")
+"""Endings of names that are no folder's."""
+
+
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm compile", description=__doc__)
     parser.error = refuse_arguments
@@ -124,6 +128,11 @@ def main(arguments: Sequence[str]) -> None:
 def _for_gpu(options: argparse.Namespace, output: Path) -> None:
     if options.bound_checks:
         raise UserError("--bound-checks is for the target llvm")
+    if output.suffix in _FILES:
+        raise UserError(
+            f"{output}: for the target cuda the output is a folder, which gets PTX and "
+            "host code; give a name without this ending"
+        )
     with reading(str(options.file)):
         module, text = input_module(
             options.file, execute=options.execute, locations=False

@@ -274,13 +274,13 @@ class OptMain(xDSLOptMain):
 
     @contextmanager
     def _diagnosed(self) -> Generator[None]:
-        """Around what verifies input: --verify-diagnostics prints a DiagnosticException."""
+        """Around what verifies input, for --verify-diagnostics, which prints the error."""
         try:
             yield
         except InputError as error:
-            if isinstance(error.__cause__, DiagnosticException):
-                if self.args.verify_diagnostics:
-                    raise VerifyException(str(error)) from error
+            is_shown = self.args.verify_diagnostics
+            if is_shown and isinstance(error.__cause__, DiagnosticException):
+                raise VerifyException(str(error)) from error
             raise
 
     def output_resulting_program(self, prog: ModuleOp) -> str:

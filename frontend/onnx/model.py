@@ -24,6 +24,11 @@ def load(model: ModelProto | str | PathLike[str]) -> tuple[ModelProto, Path | No
     """
     if isinstance(model, ModelProto):
         return model, None
+    if not isinstance(cast(object, model), str | PathLike):
+        raise OnnxError(
+            "from_onnx: the model must be a ModelProto or the path of its file, not "
+            f"{type(model).__name__}"
+        )
     path = Path(model)
     proto = ModelProto()
     try:

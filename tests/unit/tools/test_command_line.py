@@ -171,6 +171,17 @@ def test_bad_input_is_one_line(
     assert message in line
 
 
+def test_code_for_a_gpu_is_a_folder(
+    module: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for name in ("kernels.ptx", "model.so"):
+        output = tmp_path / name
+        assert main(["compile", module, "--target", "cuda", "-o", str(output)]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"error: {output}: for the target cuda the output is a")
+        assert not output.exists()
+
+
 def test_unreadable_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     missing = tmp_path / "missing.mlir"
     assert main(["opt", str(missing)]) == 1

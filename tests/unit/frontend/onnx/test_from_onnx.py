@@ -473,6 +473,9 @@ def test_functions_that_grow_without_end_are_refused(
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(b"\xff" * 40)
+    none: Any = None
+    with pytest.raises(OnnxError, match="must be a ModelProto or the path of its file"):
+        from_onnx(none)
     with pytest.raises(OnnxError, match=r"m\.onnx: no ONNX model"):
         from_onnx(path)
 
