@@ -10,6 +10,8 @@ from xdsl.dialects import arith, llvm, memref, scf
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IntegerAttr,
     IntegerType,
     UnitAttr,
     UnrealizedConversionCastOp,
@@ -21,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
 from xdsl_tvm.dialects.relax.symbolic import Dim, product, provably_covers
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import known, memref_for
@@ -227,7 +230,21 @@ class MemoryCode(ExtentCode):
             raise self.cv.fail(f"a tensor ends at byte {end} of {size} bytes")
         fits = self.cv.compare(arith.CmpiOp, AT_MOST, self.index(end), self.index(size))
         fits = self.cv.binary(arith.AndIOp, self.is_possible(end), fits)
-        self.require(fits, f"{self.place}: a tensor ends after its {size} bytes")
+        what = f"{self.place}: a tensor ends after its {size} bytes"
+        self.require(fits, what + self._planned_for(end))
+
+    def _planned_for(self, end: Dim) -> str:
+        """The largest values of symbols that memory may have been planned by."""
+        bounds = self.source.attributes.get(VAR_UPPER_BOUND)
+        if not isinstance(bounds, DictionaryAttr):
+            return ""
+        known = [
+            f"{name} <= {bound.value.data}"
+            for name in dict.fromkeys(end.symbols())
+            if isinstance(bound := bounds.data.get(name), IntegerAttr)
+        ]
+        found = ", ".join(known)
+        return f", which are planned for {found} ({VAR_UPPER_BOUND})" if found else ""
 
     def pointer(self, value: SSAValue) -> SSAValue:
         """The address of the first element of a memref."""
