@@ -26,7 +26,14 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.lowering.progress import Progress
-from xdsl_tvm.passes.infra import CompositePass, PassContext, Sequential, Trail
+from xdsl_tvm.passes.infra import (
+    CompilerPass,
+    CompositePass,
+    PassContext,
+    PassInfo,
+    Sequential,
+    Trail,
+)
 from xdsl_tvm.registry import find_pass
 
 NO_KERNEL = (
@@ -291,10 +298,11 @@ def run_pipeline(
     """Run passes of this package on `module`, in place.
 
     `passes` is a pipeline text, or several. `progress` is told before each pass its name,
-    its number from 0, and how many there are. Raises PassFailedException for a pass that
-    this package does not have, and what the passes raise. Operands of the result are
-    checked to be defined before their uses. Where they are not, or a pass raises on IR
-    that does not verify, the error names the first pass whose result is broken.
+    its number from 0, and how many there are; instruments of the `PassContext` see all of
+    them. Raises PassFailedException for a pass that this package does not have, and what
+    the passes raise. Operands of the result are checked to be defined before their uses.
+    Where they are not, or a pass raises on IR that does not verify, the error names the
+    first pass whose result is broken.
     """
     steps = pipeline_steps(passes)
     trail = Trail(ctx, module.clone())
@@ -306,10 +314,23 @@ def run_pipeline(
                 if isinstance(step, Sequential):
                     step.apply_within(trail, ctx, module)
                 else:
-                    step.apply(ctx, module)
+                    _apply_seen(ctx, step, module)
                     trail.add(step.name, step)
             between_steps()
         trail.verify(module, only_structure=True)
+
+
+def _apply_seen(ctx: Context, step: ModulePass, module: ModuleOp) -> None:
+    """Apply a pass that the road needs: instruments see it, and cannot leave it out."""
+    context = PassContext.current()
+    if not context.instruments:
+        step.apply(ctx, module)
+        return
+    info = step.info if isinstance(step, CompilerPass) else PassInfo(0, step.name)
+    for each in context.instruments:
+        each.run_before_pass(module, info)
+    step.apply(ctx, module)
+    context.run_after_pass(module, info)
 
 
 def pipeline_steps(passes: str | Sequence[str]) -> list[ModulePass]:

@@ -12,7 +12,9 @@ from support.error_texts import first_line
 from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
+from xdsl_tvm.instrument import DumpIR, PassInstrument
 from xdsl_tvm.interpreters.relax import interpret
+from xdsl_tvm.passes.infra import PassContext, PassInfo
 from xdsl_tvm.runtime.executable import NativeExecutable, load_module
 
 ADD = """
@@ -62,6 +64,35 @@ def test_call_writes_in_place(add: Any) -> None:
     np.testing.assert_array_equal(c, a - 2)
 
 
+def test_instruments_see_each_pass(tmp_path: Path) -> None:
+    """Those that lower, too, and that an instrument may not leave out."""
+
+    class Seen(PassInstrument):
+        def __init__(self) -> None:
+            self.names: list[str] = []
+
+        def should_run(self, mod: Any, info: PassInfo) -> bool:
+            return info.name != "tir.LoopPartition"
+
+        def run_after_pass(self, mod: Any, info: PassInfo) -> None:
+            self.names.append(info.name)
+
+    seen = Seen()
+    with PassContext(instruments=[seen, DumpIR(tmp_path)]):
+        run = xdsl_tvm.compile(ADD)["add"]
+    a, b, c = arrays()
+    run(a, b, c, 1)
+    np.testing.assert_array_equal(c, a + 1)
+    names = ["DefaultCPUSchedule", "Simplify", "ConvertToMemref"]
+    expected = [*(f"tir.{name}" for name in names), "tvm-convert-scf-to-cf"]
+    assert [name for name in dict.fromkeys(seen.names) if name in expected] == expected
+    assert "tir.LoopPartition" not in seen.names
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == len(seen.names)
+    assert "memref" not in files[0].read_text()
+    assert "llvm.func @add" in files[-1].read_text()
+
+
 class Foreign:
     """An array of another library, as tensors of PyTorch are."""
 
@@ -86,7 +117,7 @@ def test_arrays_of_other_libraries(run: Any) -> None:
     refused = Foreign(a, BufferError("Cannot pack tensors on meta"))
     for error in (refused.error, RuntimeError("Unsupported dtype in DLTensor.")):
         refused.error = error
-        with pytest.raises(Exception, match="'?A'?: .*; pass a numpy array of its el"):
+        with pytest.raises(Exception, match=r"'?A'?: .*; pass a numpy array of its el"):
             add(refused, b, c, 1)
     x = Foreign(np.ones(3, "f4"))
     main = run(
