@@ -167,7 +167,9 @@ class GpuCode:
         self._module = module
         self._settings = settings
         self._modules = modules or partial(lowered_modules, module, arch, settings)
-        cache = ObjectCache.default()
+        # Instruments are shown the passes, which they may leave out.
+        is_watched = bool(PassContext.current().instruments)
+        cache = ObjectCache(None) if is_watched else ObjectCache.default()
         self.ptx: str = cache.get_or_make(self._key("ptx"), self._ptx).decode()
         """The code of all kernels."""
         self.host_object: bytes = cache.get_or_make(self._key("host"), self._host)
@@ -183,7 +185,7 @@ class GpuCode:
             kind,
             module_fingerprint(self._module),
             compiler_fingerprint(),
-            repr(sorted(PassContext.current().config.items())),
+            PassContext.current().fingerprint(),
             f"{self._settings.opt_level} {self.arch} {self._settings.fuse_multiply_add}",
             str(self._settings.allow_tf32),
         )

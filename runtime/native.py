@@ -164,8 +164,9 @@ class NativeExecutable(Executable):
 
     def _cached_or_compiled(self, reserved: ReservedMemory) -> CompiledObjects:
         cache = ObjectCache.default()
-        if cache.folder is None:
-            # Nobody asks for the digest of the module.
+        if cache.folder is None or PassContext.current().instruments:
+            # Nobody asks for the digest of the module; or instruments see the passes,
+            # which they may leave out.
             return self._compiled(reserved)
         settings = self._settings
         found = fingerprint_of(self._module)
@@ -173,7 +174,7 @@ class NativeExecutable(Executable):
             "module",
             found.digest,
             compiler_fingerprint(),
-            repr(sorted(PassContext.current().config.items())),
+            PassContext.current().fingerprint(),
             f"{settings.opt_level} {settings.optimize} {settings.profile} "
             f"{settings.bound_checks} {settings.winograd_tile} {settings.mattr}",
         )

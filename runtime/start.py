@@ -166,7 +166,9 @@ def _keep(key: str, executable: Executable) -> None:
     path = cache.path(key)
     if path is None or path.exists() or not isinstance(executable, NativeExecutable):
         return
-    if context.config or context.instruments or Target.current() is not None:
+    if context.instruments or Target.current() is not None:
+        return
+    if context.fingerprint() != PassContext().fingerprint():
         return
     compiled = executable.machine_code
     size = sum(map(len, compiled.objects)) + sum(len(d.data) for d in compiled.data)

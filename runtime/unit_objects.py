@@ -139,7 +139,7 @@ def _key(kernel: Unit, goal: Goal) -> str:
         "kernel",
         module_fingerprint(kernel.module),
         compiler_fingerprint(),
-        repr(sorted(PassContext.current().config.items())),
+        PassContext.current().fingerprint(),
         f"{goal.opt_level} {goal.mattr}",
     )
 

@@ -274,7 +274,7 @@ class OptMain(xDSLOptMain):
 
     @contextmanager
     def _diagnosed(self) -> Generator[None]:
-        """Around what verifies input, for --verify-diagnostics, which prints the error."""
+        """Around what verifies input, whose errors --verify-diagnostics prints."""
         try:
             yield
         except InputError as error:

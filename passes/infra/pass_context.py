@@ -87,6 +87,21 @@ class PassContext:
         value = self.config.get(key, option.default)
         return value if isinstance(value, kind) else None
 
+    def fingerprint(self) -> str:
+        """What decides which passes run, and with which options, as text.
+
+        What instruments answer is not part of it.
+        """
+        disabled, required = set(self.disabled_pass), set(self.required_pass)
+        return repr(
+            (
+                sorted(self.config.items()),
+                self.opt_level,
+                sorted(disabled),
+                sorted(required - disabled),
+            )
+        )
+
     def enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs the pass; being disabled beats being required."""
         if info.name in self.disabled_pass:

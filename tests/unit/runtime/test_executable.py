@@ -93,6 +93,42 @@ def test_instruments_see_each_pass(tmp_path: Path) -> None:
     assert "llvm.func @add" in files[-1].read_text()
 
 
+def test_the_cache_is_of_a_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Code that some passes were left out of is nobody else's."""
+    monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
+    text = """
+    !x = tensor<3xf32>
+    relax.func @main(%x: !x) -> !x attributes {global_symbol = "main"} {
+      %r = relax.dataflow -> (!x) {
+        %y = relax.add %x, %x : (!x, !x) -> !x
+        %z = relax.exp %y : (!x) -> !x
+        relax.output %z : !x
+      }
+      relax.return %r : !x
+    }"""
+
+    class Skips(PassInstrument):
+        def should_run(self, mod: Any, info: PassInfo) -> bool:
+            return info.name != "FuseOps"
+
+    def kernels(context: PassContext) -> int:
+        with context:
+            compiled = xdsl_tvm.compile(text, profile=True)
+        return len(compiled.kernel_times())
+
+    contexts = (
+        PassContext(disabled_pass=["FuseOps"]),
+        PassContext(opt_level=0),
+        PassContext(instruments=[Skips()]),
+        PassContext(),
+        PassContext(instruments=[Skips()]),
+        PassContext(opt_level=0),
+    )
+    assert [kernels(each) for each in contexts] == [2, 2, 2, 1, 2, 2]
+
+
 class Foreign:
     """An array of another library, as tensors of PyTorch are."""
 

@@ -201,6 +201,18 @@ def test_traceback_on_request(module: str):
         main(["opt", module, "-p", "cse{nope=1}", "--traceback"])
 
 
+def test_unexpected_errors_name_the_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def broken() -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("xdsl_tvm.tools.list_passes.all_contracts", broken)
+    assert main(["passes"]) == 1
+    line = "error: KeyError: 'x' (--traceback shows where)\n"
+    assert capsys.readouterr().err == line
+
+
 def test_unknown_command(capsys: pytest.CaptureFixture[str]):
     assert main(["optt"]) == 1
     assert capsys.readouterr().err.startswith("error: unknown command 'optt'")
