@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate
 from operator import attrgetter
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, Region, SSAValue, SSAValues
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
     OptionalAttrAccessor,
@@ -26,9 +25,11 @@ _SEGMENTS = "operandSegmentSizes"
 _Part: TypeAlias = SSAValue | Region | Sequence[SSAValue] | None
 _Getter: TypeAlias = Callable[[Operation], _Part]
 
-_operands: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+stored_operands: Callable[[Operation], SSAValues] = attrgetter("_operands")
 """The operands as xDSL stores them: `op.operands` makes a list that can be changed."""
 _item: Callable[[tuple[SSAValue, ...], int], SSAValue] = tuple[SSAValue, ...].__getitem__
+_slice: Callable[[tuple[SSAValue, ...], slice], tuple[SSAValue, ...]]
+_slice = tuple[SSAValue, ...].__getitem__
 
 _known: dict[bytes, tuple[int, ...]] = {}
 """Where segments begin, and the last one ends, by the bytes of their sizes."""
@@ -62,7 +63,7 @@ def _getter(accessor: object) -> _Getter | None:
     """The quick form of an accessor; None where there is none."""
     match accessor:
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.OPERAND, idx=index):
-            return lambda op: _item(_operands(op), index)
+            return lambda op: _item(stored_operands(op), index)
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.RESULT, idx=index):
             return lambda op: _item(op.results, index)
         case BeforeVariadicSingleAccessor(construct=VarIRConstruct.REGION, idx=index):
@@ -82,15 +83,16 @@ def _of_segment(
 ) -> _Getter:
     def variadic(op: Operation) -> Sequence[SSAValue]:
         starts = _starts(op)
-        return op.operands[starts[index] : starts[index + 1]]
+        part = slice(starts[index], starts[index + 1])
+        return SSAValues(_slice(stored_operands(op), part))
 
     def single(op: Operation) -> SSAValue:
-        return _item(_operands(op), _starts(op)[index])
+        return _item(stored_operands(op), _starts(op)[index])
 
     def optional(op: Operation) -> SSAValue | None:
         starts = _starts(op)
         start = starts[index]
-        return None if start == starts[index + 1] else _item(_operands(op), start)
+        return None if start == starts[index + 1] else _item(stored_operands(op), start)
 
     match accessor:
         case VariadicAttrAccessor():
@@ -103,8 +105,8 @@ def _of_segment(
 
 def _starts(op: Operation) -> tuple[int, ...]:
     """Where the segments of the operands of an op begin, and the last one ends."""
-    sizes = cast("DenseArrayBase[IntegerType]", op.properties[_SEGMENTS])
-    data = sizes.data.data
+    sizes: Any = op.properties[_SEGMENTS]
+    data: bytes = sizes.data.data
     starts = _known.get(data)
     if starts is None:
         if len(_known) >= _MOST:

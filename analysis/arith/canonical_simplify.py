@@ -716,29 +716,27 @@ def _is_long(value: Sum) -> bool:
 
 def _is_linear(node: Expr) -> bool:
     """Whether the node is a sum, a difference or a multiple of its operands."""
-    if isinstance(node, Mul):
+    kind = node.__class__
+    if kind is Mul:
         lhs, rhs = node.operands
-        if not isinstance(lhs, Const) and not isinstance(rhs, Const):
+        if lhs.__class__ is not Const and rhs.__class__ is not Const:
             return False
-    elif not isinstance(node, _SUMS):
+    elif kind is not Add and kind is not Sub:
         return False
     return is_index_type(node.dtype)
 
 
-_SUMS = (Add, Sub)
-
-
 def _terms(node: Expr) -> tuple[tuple[Expr, int], ...]:
     """Operands and factors whose sum the node is; see `_is_linear`."""
-    match node:
-        case Add(lhs, rhs):
-            return (lhs, 1), (rhs, 1)
-        case Sub(lhs, rhs):
-            return (lhs, 1), (rhs, -1)
-        case Mul(Const(value=factor), value) | Mul(value, Const(value=factor)):
-            return ((value, int(factor)),)
-        case _:
-            raise AssertionError(f"{node} is no sum")
+    lhs, rhs = node.operands
+    kind = node.__class__
+    if kind is Add:
+        return (lhs, 1), (rhs, 1)
+    if kind is Sub:
+        return (lhs, 1), (rhs, -1)
+    if lhs.__class__ is Const:
+        return ((rhs, int(lhs.payload)),)
+    return ((lhs, int(rhs.payload)),)
 
 
 # ---- products ----

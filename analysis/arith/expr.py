@@ -29,7 +29,15 @@ from typing import Any, ClassVar, NoReturn, Self, TypeGuard, TypeVar, cast
 from weakref import WeakValueDictionary
 
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import StringAttr, i1
+from xdsl.dialects.builtin import (
+    FloatAttr,
+    FloatData,
+    IntAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    i1,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint
 
@@ -38,6 +46,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import DerivedClasses, of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import integer_range
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 
 _T = TypeVar("_T")
 
@@ -55,6 +64,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew_lock)
 
 _table: WeakValueDictionary[tuple[object, ...], Any] = WeakValueDictionary()
+_references: Mapping[tuple[object, ...], Callable[[], Any]] = vars(_table)["data"]
+"""The weak references in the table: `_table.get` takes several times as long."""
 _dtype_numbers: dict[Attribute, int] = {}
 
 
@@ -92,13 +103,24 @@ class Expr:
         """The one node with these parts; `key` stands for the payload, if given."""
         number = _number_of(dtype)
         full_key = (cls, number, operands, payload if key is None else key)
-        node: Any = _table.get(full_key)
-        if node is None:
-            with _lock:
-                node = _table.get(full_key)
-                if node is None:
-                    node = _new(cls, dtype, operands, payload)
-                    _table[full_key] = node
+        reference = _references.get(full_key)
+        node: Any = None if reference is None else reference()
+        return cls._added(full_key, dtype, operands, payload) if node is None else node
+
+    @classmethod
+    def _added(
+        cls,
+        full_key: tuple[object, ...],
+        dtype: Attribute,
+        operands: tuple[Expr, ...],
+        payload: object = None,
+    ) -> Self:
+        """The node of a key, made if no other thread has made it."""
+        with _lock:
+            node: Any = _table.get(full_key)
+            if node is None:
+                node = _new(cls, dtype, operands, payload)
+                _table[full_key] = node
         return node
 
     def rebuilt(self, operands: tuple[Expr, ...]) -> Expr:
@@ -155,7 +177,8 @@ class Value(Expr):
     __slots__ = ()
 
     def __new__(cls, value: SSAValue) -> Self:
-        return cls._of(value.type, (), value)
+        # While there is the node, there is the value, and no other has its identity.
+        return cls._of(value.type, (), value, id(value))
 
     @property
     def value(self) -> SSAValue:
@@ -187,7 +210,8 @@ class Const(Expr):
     def __new__(cls, value: float, dtype: Attribute) -> Self:
         if value.__class__ is int:
             # A node that exists was found valid; only integers have integers as keys.
-            node = _table.get((cls, _number_of(dtype), (), value))
+            reference = _references.get((cls, _number_of(dtype), (), value))
+            node = None if reference is None else reference()
             if node is not None:
                 return node
         if not tir.is_scalar(dtype):
@@ -210,16 +234,6 @@ class Const(Expr):
 
     def text(self, operands: list[str]) -> str:
         return str(self.value)
-
-
-def _literal(op: tir.ConstOp) -> int | float:
-    """The constant; a signless attribute may hold a negative one as its bits."""
-    value = op.literal
-    dtype = op.result.type
-    if tir.is_float(dtype):
-        return value
-    low, high = integer_range(dtype)
-    return int(value) if value <= high else int(value) + 2 * low
 
 
 class _Pair(Expr):
@@ -249,9 +263,18 @@ class Binary(_Pair):
     __match_args__ = ("lhs", "rhs")
 
     def __new__(cls, lhs: Expr, rhs: Expr) -> Self:
+        # The operands tell the dtype, which is no part of the key.
+        key = (cls, lhs, rhs)
+        reference = _references.get(key)
+        node = None if reference is None else reference()
+        if node is not None:
+            return node
         if lhs.dtype is not rhs.dtype:
             _require_same(cls, lhs, rhs)
-        return cls._of(lhs.dtype, (lhs, rhs))
+        return cls._added(key, lhs.dtype, (lhs, rhs))
+
+    def _rebuilt(self, operands: tuple[Expr, ...]) -> Expr:
+        return type(self)(*operands)
 
     def emitted(self, operands: list[SSAValue]) -> Operation:
         return self.op_type.create(operands=operands, result_types=[self.dtype])
@@ -631,6 +654,16 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
     found = trees.get(value)
     if found is not None:
         return found
+    op = value.owner
+    if _is_viewed(op):
+        # Most operands are known: expressions are viewed in the order of the text.
+        parts = [trees.get(operand) for operand in stored_operands(op)]
+        if all(parts):
+            found = trees[value] = _node(op, cast("list[Expr]", parts))
+            return found
+    elif not _is_choice(op):
+        found = trees[value] = Value(value)
+        return found
     waiting = set[SSAValue]()
     stack = [value]
     while stack:
@@ -643,7 +676,7 @@ def view(value: SSAValue, known: MutableMapping[SSAValue, Expr] | None = None) -
             choice = _viewed_choice(op, trees) if _is_choice(op) else None
             trees[current] = Value(current) if choice is None else choice
             continue
-        operands = tuple(op.operands)
+        operands = stored_operands(op)
         missing = [operand for operand in operands if operand not in trees]
         if missing:
             if current in waiting:
@@ -681,7 +714,23 @@ _CHOICE_PARTS = (tir.IfThenElseOp, tir.YieldOp)
 _is_choice = of_classes(tir.IfThenElseOp)
 
 
-_is_of_custom_type = of_classes(tir.CustomValueAttr)
+_is_constant = of_classes(tir.ConstOp)
+
+
+@by_identity
+def _constant(value: Attribute) -> Const | None:
+    """The node of a constant that has this attribute; None for a custom dtype."""
+    match value:
+        case IntegerAttr(value=IntAttr(data=number), type=IntegerType() as dtype):
+            if dtype == i1:
+                return Const(int(number != 0), dtype)
+            # A signless attribute may hold a negative number as its bits.
+            low, high = integer_range(dtype)
+            return Const(number if number <= high else number + 2 * low, dtype)
+        case FloatAttr(value=FloatData(data=number), type=dtype):
+            return Const(number, dtype)
+        case _:
+            return None
 
 
 def _node(op: Operation, operands: list[Expr]) -> Expr:
@@ -689,12 +738,11 @@ def _node(op: Operation, operands: list[Expr]) -> Expr:
     binary = _BINARY.get(type(op))
     if binary is not None:
         return binary(*operands)
+    if _is_constant(op):
+        constant = _constant(op.properties["value"])
+        # What a number of a custom dtype is, is not known: it is like a variable.
+        return Value(op.result) if constant is None else constant
     match op:
-        case tir.ConstOp() if _is_of_custom_type(op.value):
-            # What a number of a custom dtype is, is not known: it is like a variable.
-            return Value(op.result)
-        case tir.ConstOp():
-            return Const(_literal(op), op.result.type)
         case tir.CmpOp():
             return Cmp(op.predicate.data, *operands)
         case tir.SelectOp():

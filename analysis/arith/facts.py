@@ -57,18 +57,19 @@ class ScopedTable(Generic[_V]):
 
     def __init__(self) -> None:
         self._entries: dict[Expr, _V] = {}
-        self._replaced: list[tuple[Expr, _V | None]] = []
+        self.replaced: list[tuple[Expr, _V | None]] = []
+        """What entries were before each change; their number is the mark."""
 
     def get(self, key: Expr) -> _V | None:
         return self._entries.get(key)
 
     def set(self, key: Expr, value: _V) -> None:
-        self._replaced.append((key, self._entries.get(key)))
+        self.replaced.append((key, self._entries.get(key)))
         self._entries[key] = value
 
     def remove(self, key: Expr) -> None:
         if key in self._entries:
-            self._replaced.append((key, self._entries.pop(key)))
+            self.replaced.append((key, self._entries.pop(key)))
 
     def newest(self) -> Iterator[_V]:
         """What the table holds, the newest first."""
@@ -76,12 +77,12 @@ class ScopedTable(Generic[_V]):
 
     def mark(self) -> int:
         """The present state, for `rewind`."""
-        return len(self._replaced)
+        return len(self.replaced)
 
     def rewind(self, mark: int) -> None:
         """Undo what was set since the mark; marks are used last first."""
-        while len(self._replaced) > mark:
-            key, old = self._replaced.pop()
+        while len(self.replaced) > mark:
+            key, old = self.replaced.pop()
             if old is None:
                 self._entries.pop(key, None)
             else:
@@ -189,12 +190,20 @@ class Facts:
 
     def mark(self) -> tuple[int, ...]:
         """The present state, for `rewind`."""
-        return tuple(table.mark() for table in self._tables)
+        a, b, c, d, e = self._tables
+        return (
+            len(a.replaced),
+            len(b.replaced),
+            len(c.replaced),
+            len(d.replaced),
+            len(e.replaced),
+        )
 
     def rewind(self, marks: tuple[int, ...]) -> None:
         """Forget what was added since the mark."""
         for table, mark in zip(self._tables, marks, strict=True):
-            table.rewind(mark)
+            if len(table.replaced) > mark:
+                table.rewind(mark)
 
     # ---- what is known ----
 

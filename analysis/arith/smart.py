@@ -111,7 +111,10 @@ def literal(node: Expr) -> int | float | None:
 
     None also where the rounding is not available: fractions of the 8-bit floats.
     """
-    return rounded_literal(node.value, node.dtype) if isinstance(node, Const) else None
+    if not isinstance(node, Const):
+        return None
+    value = node.payload
+    return value if value.__class__ is int else rounded_literal(value, node.dtype)
 
 
 def const(value: float, dtype: Attribute) -> Expr:
@@ -214,6 +217,9 @@ def binary(kind: type[Binary], lhs: Operand, rhs: Operand) -> Expr:
         if bits is not None:
             return _index_binary(kind, bits, lhs, rhs)
     lhs, rhs = matched(lhs, rhs)
+    bits = _index_bits(lhs.dtype)
+    if bits is not None:
+        return _index_binary(kind, bits, lhs, rhs)
     op = _OP_NAMES[kind]
     if lhs is rhs and fold_same(op, lhs.dtype) is Side.LHS:
         return lhs

@@ -12,6 +12,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value, postorder
 from xdsl_tvm.analysis.tir.memory_flow import is_volatile
 from xdsl_tvm.analysis.tir.memory_order import Facts
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.by_class import of_classes
 
 MAX_NODES = 128
 """Nodes of a tree whose loads are compared."""
@@ -94,5 +95,8 @@ def _loads(tree: Expr) -> list[tir.LoadOp]:
     nodes = list(islice(postorder(tree), MAX_NODES + 1))
     if len(nodes) > MAX_NODES:
         return []
-    owners = (node.value.owner for node in nodes if isinstance(node, Value))
-    return [owner for owner in owners if isinstance(owner, tir.LoadOp)]
+    owners = [node.payload.owner for node in nodes if node.__class__ is Value]
+    return [owner for owner in owners if _is_load(owner)]
+
+
+_is_load = of_classes(tir.LoadOp)

@@ -47,8 +47,7 @@ class FactsWalker:
     def walk(self, root: Operation) -> None:
         """Visit the ops in the regions of `root`, with the facts that it gives."""
         for position, region in enumerate(root.regions):
-            with ExitStack() as scopes:
-                scopes.enter_context(self.analyzer.assumed(()))
+            with self.analyzer.assumed(()), ExitStack() as scopes:
                 self._enter(root, position, scopes)
                 self.walk_region(region)
 

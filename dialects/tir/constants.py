@@ -35,6 +35,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.types import (
     CustomType,
@@ -71,6 +72,17 @@ def integer_attr(
 ) -> IntegerAttr[IntegerType | IndexType]:
     """The attribute of a number, which programs have few of, made once."""
     return IntegerAttr(value, dtype)
+
+
+@by_identity
+def _number_of(value: Attribute) -> int | float:
+    """The number that the attribute of a constant holds."""
+    if _is_custom(value):
+        return value.value.value.data
+    number = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", value)
+    if number.type == i1:
+        return 1 if number.value.data else 0
+    return number.value.data
 
 
 @irdl_op_definition
@@ -119,13 +131,7 @@ class ConstOp(IRDLOperation, HasFolderInterface):
     @property
     def literal(self) -> int | float:
         """The constant as a Python number; a bool as 0 or 1."""
-        value = self.value
-        if _is_custom(value):
-            return value.value.value.data
-        value = cast("IntegerAttr[IntegerType] | FloatAttr[AnyFloat]", value)
-        if value.type == i1:
-            return 1 if value.value.data else 0
-        return value.value.data
+        return _number_of(self.properties["value"])
 
     def fold(self) -> tuple[Attribute]:
         return (self.value,)

@@ -15,6 +15,7 @@ from xdsl_tvm.analysis.arith.expr import Expr, Value, emit
 from xdsl_tvm.analysis.tir.scoped_facts import FactsWalker
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.passes.tir.rewriting.statements import erase_if_unused, replace_by_body
 
 
@@ -79,7 +80,7 @@ class ExpressionRewriter(FactsWalker):
 
     def rewrite(self, op: Operation, but: SSAValue | None = None) -> None:
         """Rewrite the operands of an op, `but` aside."""
-        for index, operand in enumerate(op.operands):
+        for index, operand in enumerate(stored_operands(op)):
             if operand is but or not is_number(operand.type):
                 continue
             tree = self.tree(operand)
@@ -96,7 +97,8 @@ class ExpressionRewriter(FactsWalker):
 
     def make_available(self, op: Operation) -> None:
         """Let what an expression computes be used by what is visited after it."""
-        self._at_hand[self.tree(op.results[0])] = op.results[0]
+        (value,) = op.results
+        self._at_hand[self.tree(value)] = value
 
     def drop(self, op: Operation) -> None:
         """Erase an op, and note what it has used."""
@@ -167,7 +169,11 @@ class ExpressionRewriter(FactsWalker):
 
     def _is_expression(self, op: Operation) -> bool:
         """Whether the op is part of the trees of what uses it."""
-        return len(op.results) == 1 and not isinstance(self.tree(op.results[0]), Value)
+        results = op.results
+        if len(results) != 1:
+            return False
+        (value,) = results
+        return not isinstance(self.tree(value), Value)
 
     def _is_in_expression(self, op: Operation) -> bool:
         parent = op.parent_op()
