@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_operation import create
 
 Inserted = TypeVar("Inserted", bound=Operation)
 
@@ -60,5 +61,5 @@ class LocatedBuilder:
     ) -> SSAValue:
         """Inserts an operation with one result and returns that result."""
         return self.insert(
-            kind.create(operands=operands, result_types=[result], properties=properties)
+            create(kind, operands=operands, result_types=[result], properties=properties)
         )

@@ -1,23 +1,126 @@
-"""Operations that are made without a search for groups of operands.
+"""Operations that are made in a fraction of the time.
 
 xDSL compares what a new operation is made of with its definition, group by group. Passes
-make operations by the thousand, and verification compares them in any case.
+make operations by the thousand, and verification compares them in any case. Also without
+that, as by `Operation.create`, most of the time is taken by what few operations have:
+successors, regions, and properties with defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from xdsl.dialects.builtin import DenseArrayBase, i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation
+from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, i32
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
+from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptionalDef
 
 from xdsl_tvm.dialects.by_class import of_classes
 
 Group: TypeAlias = SSAValue | Operation | Sequence[SSAValue | Operation] | None
 """An operand, those of a variadic group, or an optional operand that is not there."""
+
+_Op = TypeVar("_Op", bound=Operation)
+_NOTHING: Mapping[str, Attribute] = {}
+
+
+def create(
+    kind: type[_Op],
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NOTHING,
+    attributes: Mapping[str, Attribute] = _NOTHING,
+    location: LocationAttr | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> _Op:
+    """What `kind.create` makes."""
+    op = kind.__new__(kind)
+    initialize(
+        op,
+        operands=operands,
+        result_types=result_types,
+        properties=properties,
+        attributes=attributes,
+        location=location,
+        successors=successors,
+        regions=regions,
+    )
+    return op
+
+
+def initialize(
+    op: Operation,
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = _NOTHING,
+    attributes: Mapping[str, Attribute] = _NOTHING,
+    location: LocationAttr | None = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> None:
+    """What `Operation.__init__` does.
+
+    Operands, results, successors and regions that there are none of are those of the
+    class, which has none.
+    """
+    if operands:
+        op.operands = operands
+    if result_types:
+        results = [OpResult(type, op, index) for index, type in enumerate(result_types)]
+        op.results = SSAValues(results)
+    op.properties = {**properties}
+    op.attributes = {**attributes}
+    op.location = UNKNOWN_LOC if location is None else location
+    if successors:
+        op.successors = successors
+    for region in regions:
+        op.add_region(region)
+    set_defaults(op)
+
+
+def set_defaults(op: Operation) -> None:
+    """What `Operation.__post_init__` does: sets properties that have a default."""
+    defaults = _defaults(type(op))
+    if defaults is None:
+        op.__post_init__()
+        return
+    for name, value in defaults:
+        op.properties.setdefault(name, value)
+
+
+@cache
+def _defaults(kind: type[Operation]) -> Sequence[tuple[str, Attribute]] | None:
+    """Properties of a class and their defaults; None where it sets something else."""
+    if (
+        not issubclass(kind, IRDLOperation)
+        or kind.__post_init__ is not IRDLOperation.__post_init__
+    ):
+        return None
+    definition = kind.get_irdl_definition()
+    if any(_default(each) is not None for each in definition.attributes.values()):
+        return None
+    found = [(name, _default(each)) for name, each in definition.properties.items()]
+    return [(name, value) for name, value in found if value is not None]
+
+
+def _default(definition: object) -> Attribute | None:
+    """The value of a property or an attribute that an operation is made without."""
+    if isinstance(definition, OptionalDef):
+        return None
+    return getattr(definition, "default_value", None)
+
+
+def quicken_creation(kinds: Iterable[type[Operation]]) -> None:
+    """Makes `create` of these classes quick, and so copies; it means what it meant."""
+    for kind in kinds:
+        setattr(kind, _CREATE, classmethod(create))
+
+
+_CREATE = "create"
 
 
 class QuickOperation(IRDLOperation):
@@ -40,15 +143,15 @@ class QuickOperation(IRDLOperation):
         for group in operands:
             before = len(values)
             if _is_operand(group):
-                values.append(SSAValue.get(group))
+                values.append(value_of(group))
             elif group is not None:
-                values += map(SSAValue.get, group)
+                values += map(value_of, group)
             sizes.append(len(values) - before)
         given = properties or {}
         kept = {name: value for name, value in given.items() if value is not None}
         if _has_segments(type(self)):
             kept[AttrSizedOperandSegments.attribute_name] = segments(*sizes)
-        Operation.__init__(
+        initialize(
             self,
             operands=values,
             result_types=result_types,
@@ -57,7 +160,13 @@ class QuickOperation(IRDLOperation):
         )
 
 
+def value_of(operand: SSAValue | Operation) -> SSAValue:
+    """What `SSAValue.get` returns."""
+    return operand if _is_value(operand) else SSAValue.get(operand)
+
+
 _is_operand = of_classes(SSAValue, Operation)
+_is_value = of_classes(SSAValue)
 
 
 @cache

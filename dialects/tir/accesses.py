@@ -25,7 +25,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.quick_operation import segments
+from xdsl_tvm.dialects.quick_operation import initialize, segments, value_of
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir.buffers import buffer_definition
 from xdsl_tvm.dialects.tir.types import (
@@ -70,7 +70,7 @@ class DataOp(IRDLOperation):
     traits = traits_def(Pure())
 
     def __init__(self, buffer: SSAValue | Operation) -> None:
-        buffer = SSAValue.get(buffer)
+        buffer = value_of(buffer)
         assert isinstance(buffer.type, BufferType)
         super().__init__(operands=[buffer], result_types=[buffer.type.pointer_type])
 
@@ -206,14 +206,14 @@ class LoadOp(IRDLOperation):
         predicate: SSAValue | Operation | None = None,
         result_type: Attribute | None = None,
     ) -> None:
-        buffer = SSAValue.get(buffer)
-        values = [SSAValue.get(index) for index in indices]
+        buffer = value_of(buffer)
+        values = [value_of(index) for index in indices]
         if result_type is None:
             assert isinstance(buffer.type, BufferType)
             result_type = accessed_type(self, buffer.type, values)
         # Accesses are frequent: they are made without the search for groups of operands.
-        mask = () if predicate is None else (SSAValue.get(predicate),)
-        Operation.__init__(
+        mask = () if predicate is None else (value_of(predicate),)
+        initialize(
             self,
             operands=[buffer, *values, *mask],
             result_types=[result_type],
@@ -290,9 +290,9 @@ class StoreOp(IRDLOperation):
         predicate: SSAValue | Operation | None = None,
     ) -> None:
         # As in `tir.load`.
-        mask = () if predicate is None else (SSAValue.get(predicate),)
-        values = [SSAValue.get(each) for each in (value, buffer, *indices)]
-        Operation.__init__(
+        mask = () if predicate is None else (value_of(predicate),)
+        values = [value_of(each) for each in (value, buffer, *indices)]
+        initialize(
             self,
             operands=[*values, *mask],
             properties={
@@ -364,7 +364,7 @@ class AddressOfOp(IRDLOperation):
         buffer: SSAValue | Operation,
         indices: Sequence[SSAValue | Operation],
     ) -> None:
-        buffer = SSAValue.get(buffer)
+        buffer = value_of(buffer)
         assert isinstance(buffer.type, BufferType)
         super().__init__(
             operands=[buffer, indices], result_types=[buffer.type.pointer_type]

@@ -30,6 +30,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import value_of
 from xdsl_tvm.dialects.tir.builtin_rules import CallEffect
 from xdsl_tvm.dialects.tir.builtins_table import (
     INTRINSICS,
@@ -119,7 +120,7 @@ class CallOp(IRDLOperation, HasFolderInterface):
         known = builtin(callee)
         if known.op is not None:
             raise ValueError(_use_op(known.name, known.op))
-        values = [SSAValue.get(arg) for arg in args]
+        values = [value_of(arg) for arg in args]
         result_type = known.result_type([value.type for value in values])
         call = CallOp(known.name, values, result_type)
         if error := known.error(values, result_type):

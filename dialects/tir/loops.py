@@ -23,7 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_tvm.dialects.quick_operation import QuickOperation
+from xdsl_tvm.dialects.quick_operation import QuickOperation, value_of
 from xdsl_tvm.dialects.tir import assembly
 from xdsl_tvm.dialects.tir._ranges import parse_range, print_range
 from xdsl_tvm.dialects.tir.annotations import FOR_ANNOTATIONS, verify_dictionary
@@ -89,7 +89,7 @@ class ForOp(QuickOperation):
         annotations: DictionaryAttr | None = None,
         name: str | StringAttr | None = None,
     ) -> None:
-        minimum = SSAValue.get(min)
+        minimum = value_of(min)
         super().__init__(
             operands=[minimum, extent],
             properties={

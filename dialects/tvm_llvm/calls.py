@@ -20,6 +20,7 @@ from xdsl.irdl import (
 from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.quick_operation import initialize, value_of
 from xdsl_tvm.dialects.tvm_llvm.effects import READ_WRITE
 
 __all__ = ["PURE_INTRINSICS", "CallIntrinsicOp", "is_pure_intrinsic"]
@@ -101,9 +102,9 @@ class CallIntrinsicOp(IRDLOperation):
         fastmath: FastMathAttr | None = None,
     ):
         # They are frequent: made without the search for groups of operands.
-        Operation.__init__(
+        initialize(
             self,
-            operands=[SSAValue.get(arg) for arg in args],
+            operands=[value_of(arg) for arg in args],
             result_types=[] if result_type is None else [result_type],
             properties={
                 "intrin": StringAttr(intrin),

@@ -53,6 +53,7 @@ from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_operation import create, set_defaults
 
 LLVM_SCALARS = (
     IntegerType,
@@ -155,8 +156,7 @@ def become(
     op.__class__ = kind
     op.properties = properties
     op.attributes = attributes or {}
-    # Sets the properties that have defaults.
-    op.__post_init__()
+    set_defaults(op)
 
 
 def has_own_forms(op: Operation) -> bool:
@@ -251,8 +251,8 @@ class Conversion(LocatedBuilder):
 
     def _cast_after(self, value: SSAValue, target: Attribute) -> SSAValue:
         """A cast of `value` right after its definition, so that it serves every use."""
-        cast_op = UnrealizedConversionCastOp.create(
-            operands=[value], result_types=[target]
+        cast_op = create(
+            UnrealizedConversionCastOp, operands=[value], result_types=[target]
         )
         self._casts[cast_op] = None
         owner = value.owner
@@ -334,8 +334,8 @@ class Conversion(LocatedBuilder):
         old = result.type
         new = Rewriter.replace_value_with_new_type(result, target)
         if others:
-            cast_op = UnrealizedConversionCastOp.create(
-                operands=[new], result_types=[old]
+            cast_op = create(
+                UnrealizedConversionCastOp, operands=[new], result_types=[old]
             )
             self._casts[cast_op] = None
             Rewriter.insert_op(cast_op, InsertPoint.after(result.op))
@@ -360,8 +360,8 @@ class Conversion(LocatedBuilder):
         for use in old.uses:
             if isinstance(use.operation, UnrealizedConversionCastOp):
                 self._casts[use.operation] = None
-        cast_op = UnrealizedConversionCastOp.create(
-            operands=[new], result_types=[old.type]
+        cast_op = create(
+            UnrealizedConversionCastOp, operands=[new], result_types=[old.type]
         )
         self._casts[cast_op] = None
         return cast_op
@@ -417,8 +417,8 @@ class Conversion(LocatedBuilder):
     def constant(self, value: float, type: Attribute) -> SSAValue:
         """An LLVM constant of scalar or vector `type`, every element being `value`."""
         return self.insert(
-            ConstantOp.create(
-                result_types=[type], properties={"value": splat(value, type)}
+            create(
+                ConstantOp, result_types=[type], properties={"value": splat(value, type)}
             )
         )
 

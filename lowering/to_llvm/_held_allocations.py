@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.runtime_symbols import TAKEN
 from xdsl_tvm.lowering.to_llvm._device_memory import ON_DEVICE
 
@@ -54,7 +55,7 @@ class HeldAllocations:
     def _place(self, entry: Block) -> SSAValue:
         one = llvm.ConstantOp(IntegerAttr(1, i64), i64)
         place = llvm.AllocaOp(one, POINTER, 8)
-        null = llvm.ZeroOp.create(result_types=[POINTER])
+        null = create(llvm.ZeroOp, result_types=[POINTER])
         start = llvm.StoreOp(null.results[0], place.res)
         first = entry.first_op
         assert first is not None, "a function ends with a terminator"
@@ -84,7 +85,7 @@ class HeldAllocations:
         for place in self._candidates(op.memref):
             held = llvm.LoadOp(place, POINTER)
             same = tvm_llvm.ICmpOp("eq", held.dereferenced_value, freed)
-            null = llvm.ZeroOp.create(result_types=[POINTER])
+            null = create(llvm.ZeroOp, result_types=[POINTER])
             kept = tvm_llvm.SelectOp(same, null.results[0], held.dereferenced_value)
             ops += [held, same, null, kept, llvm.StoreOp(kept.res, place)]
         block_of(op).insert_ops_before(ops, op)
@@ -115,7 +116,7 @@ class HeldAllocations:
         for place in self._places.values():
             held = llvm.LoadOp(place, POINTER)
             memory = _cast(held.dereferenced_value, _BYTES)
-            free = memref.DeallocOp.create(operands=memory.results)
+            free = create(memref.DeallocOp, operands=memory.results)
             if place in self._on_device:
                 free.attributes[ON_DEVICE] = UnitAttr()
             ops += [held, memory, free]
@@ -127,7 +128,7 @@ def _address(memory: SSAValue) -> Operation:
 
 
 def _cast(value: SSAValue, type_: Attribute) -> Operation:
-    return UnrealizedConversionCastOp.create(operands=[value], result_types=[type_])
+    return create(UnrealizedConversionCastOp, operands=[value], result_types=[type_])
 
 
 def block_of(op: Operation) -> Block:

@@ -21,7 +21,7 @@ from xdsl.ir import Block, Operation, Region
 
 from xdsl_tvm.dialects.dtypes import element_of, lanes_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.dialects.quick_operation import segments
+from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
 
 LINE_BYTES = 64
@@ -76,7 +76,8 @@ def _body(store: llvm.StoreOp, size: int) -> Region:
     zero = at.insert(llvm.ConstantOp(_int(0), i64))
     begins = at.insert(llvm.ICmpOp(rest, zero, _int(_EQUAL)))
     at.insert_op(
-        llvm.CondBrOp.create(
+        create(
+            llvm.CondBrOp,
             operands=[begins],
             successors=[aligned, other],
             properties={"operandSegmentSizes": segments(1, 0, 0)},
@@ -86,7 +87,7 @@ def _body(store: llvm.StoreOp, size: int) -> Region:
     for block, alignment in ((aligned, _int(line)), (other, store.alignment)):
         properties = {**store.properties, "alignment": alignment}
         block.add_op(
-            llvm.StoreOp.create(operands=list(entry.args), properties=properties)
+            create(llvm.StoreOp, operands=list(entry.args), properties=properties)
         )
         block.add_op(llvm.ReturnOp())
     return Region([entry, aligned, other])

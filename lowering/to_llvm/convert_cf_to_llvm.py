@@ -20,7 +20,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.by_class import of_classes
-from xdsl_tvm.dialects.quick_operation import segments
+from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
@@ -106,14 +106,15 @@ def _is_own_form(value: SSAValue) -> bool:
 
 
 def _br(conversion: Conversion, op: Operation) -> Operation:
-    return llvm.BrOp.create(
-        operands=conversion.operands(op.operands), successors=op.successors
+    return create(
+        llvm.BrOp, operands=conversion.operands(op.operands), successors=op.successors
     )
 
 
 def _cond_br(conversion: Conversion, op: Operation) -> Operation:
     assert isinstance(op, cf.ConditionalBranchOp)
-    return llvm.CondBrOp.create(
+    return create(
+        llvm.CondBrOp,
         operands=conversion.operands(op.operands),
         successors=op.successors,
         properties={
@@ -136,7 +137,8 @@ def _switch(conversion: Conversion, op: Operation) -> Operation:
             1, len(op.default_operands), len(op.case_operands)
         ),
     }
-    return tvm_llvm.SwitchOp.create(
+    return create(
+        tvm_llvm.SwitchOp,
         operands=conversion.operands(op.operands),
         successors=op.successors,
         properties=properties,
@@ -163,7 +165,8 @@ def _lower_assert(conversion: Conversion, op: cf.AssertOp, symbols: Symbols) -> 
     _fill_failure(op, failed, symbols)
     conversion.start(op)
     conversion.insert_op(
-        llvm.CondBrOp.create(
+        create(
+            llvm.CondBrOp,
             operands=[op.operands[0]],
             successors=[rest, failed],
             properties={"operandSegmentSizes": segments(1, 0, 0)},

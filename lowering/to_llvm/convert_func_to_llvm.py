@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
@@ -65,7 +66,7 @@ class ConvertFuncToLLVM(CompilerPass):
             elif isinstance(inner, func.ReturnOp):
                 conversion.start(inner)
                 operands = conversion.operands(inner.operands)
-                _swap(conversion, inner, llvm.ReturnOp.create(operands=operands))
+                _swap(conversion, inner, create(llvm.ReturnOp, operands=operands))
             else:
                 conversion.start(inner)
                 _lower_call(conversion, inner)

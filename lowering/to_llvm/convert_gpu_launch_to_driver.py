@@ -38,6 +38,7 @@ from xdsl.rewriter import Rewriter
 from xdsl_tvm.analysis.all_ops import all_ops, all_values
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.runtime_symbols import DRIVER_FAILED, OUT_OF_MEMORY, failed_number
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
@@ -618,7 +619,7 @@ class _HostCode:
         assert isinstance(op, gpu.DeallocOp)
         if op.asyncDependencies or op.asyncToken is not None:
             raise fail(op, "it is asynchronous; all of a call is on one stream")
-        new = memref.DeallocOp.create(operands=[op.buffer])
+        new = create(memref.DeallocOp, operands=[op.buffer])
         new.attributes[ON_DEVICE] = UnitAttr()
         self._at.insert_op(new)
         Rewriter.erase_op(op)
@@ -763,7 +764,8 @@ class _HostCode:
 
     def _constant_value(self, number: int, dtype: Attribute) -> SSAValue:
         return self._at.insert(
-            arith.ConstantOp.create(
+            create(
+                arith.ConstantOp,
                 result_types=[dtype],
                 properties={"value": IntegerAttr(number, cast(IndexType, dtype))},
             )

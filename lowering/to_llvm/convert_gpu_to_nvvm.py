@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_tvm.dialects import nvvm
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import Conversion, fail
 from xdsl_tvm.lowering.to_llvm.convert_func_to_llvm import convert_function
 from xdsl_tvm.passes.infra import CompilerPass
@@ -113,7 +114,7 @@ def _lower_body_op(conversion: Conversion, op: Operation) -> Sequence[SSAValue]:
         if len(op.operands) > 1:
             raise fail(op, "it returns several values; return at most one scalar")
         operands = conversion.operands(op.operands)
-        conversion.insert_op(llvm.ReturnOp.create(operands=operands))
+        conversion.insert_op(create(llvm.ReturnOp, operands=operands))
         return ()
     if isinstance(op, gpu.BarrierOp):
         conversion.insert_op(nvvm.Barrier0Op())

@@ -33,6 +33,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
@@ -208,7 +209,7 @@ def _lower_integer(at: Conversion, op: Operation, name: str) -> SSAValue:
     operands = [value]
     if name != "ctpop":
         # The flag says whether the smallest integer, or zero, gives poison: it must not.
-        flag = ConstantOp.create(result_types=[i1], properties={"value": splat(0, i1)})
+        flag = create(ConstantOp, result_types=[i1], properties={"value": splat(0, i1)})
         operands.append(at.insert(flag))
     return at.insert(tvm_llvm.CallIntrinsicOp(f"llvm.{name}", operands, value.type))
 

@@ -52,6 +52,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
     convert_type,
@@ -307,7 +308,7 @@ def plain_store(
     hint = op.properties.get("nontemporal")
     if isinstance(hint, IntegerAttr) and hint.value.data:
         properties["nontemporal"] = UnitAttr()
-    return llvm.StoreOp.create(operands=[value, address], properties=properties)
+    return create(llvm.StoreOp, operands=[value, address], properties=properties)
 
 
 _ATOMICS: tuple[str | None, ...] = (
@@ -469,7 +470,8 @@ def _static_alloca(
         entry, parent = outer.first_block, outer.parent_op()
     assert entry is not None
     number = llvm.ConstantOp(IntegerAttr(count, i64), i64)
-    alloca = llvm.AllocaOp.create(
+    alloca = create(
+        llvm.AllocaOp,
         operands=[number.result],
         result_types=[llvm.LLVMPointerType()],
         properties={"elem_type": element, "alignment": _alignment(alignment)},
@@ -519,7 +521,7 @@ def _global(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
         if type.element_type == i1:
             data = bytes(byte & 1 for byte in data)
         properties["value"] = _initial_value(data, element, count)
-    run.at.insert_op(llvm.GlobalOp.create(properties=properties, regions=[Region()]))
+    run.at.insert_op(create(llvm.GlobalOp, properties=properties, regions=[Region()]))
     return []
 
 

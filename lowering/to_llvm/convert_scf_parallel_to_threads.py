@@ -32,6 +32,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._conversion import convert_type, is_convertible
 from xdsl_tvm.lowering.to_llvm._parallel_bodies import (
@@ -197,7 +198,7 @@ def _in_order(loop: scf.ParallelOp) -> tuple[scf.ForOp, IntegerType | None]:
         variable.name_hint = variables[number].name_hint
         variables[number].replace_all_uses_with(variable)
         region = Region(current) if nest else body
-        made = scf.ForOp.create(operands=bounds[number], regions=[region])
+        made = create(scf.ForOp, operands=bounds[number], regions=[region])
         made.location = loop.location
         nest.append(made)
     for variable in reversed(variables):
@@ -330,7 +331,8 @@ class _Outliner:
         for op in self.captures.repeated:
             block.add_op(op.clone(mapping))
         _replace_operands(self.loop.body, mapping)
-        loop = scf.ForOp.create(
+        loop = create(
+            scf.ForOp,
             operands=[low, high, mapping[self.step]],
             regions=[self.loop.detach_region(self.loop.body)],
             attributes=dict(self.loop.attributes),
@@ -341,7 +343,8 @@ class _Outliner:
         none = DictionaryAttr({})
         known = argument_attributes(captured, self.captures.distinct(self.function))
         name = self._name("parallel")
-        body = func.FuncOp.create(
+        body = create(
+            func.FuncOp,
             properties={
                 "sym_name": StringAttr(name),
                 "function_type": FunctionType.from_lists(inputs, []),
@@ -424,7 +427,8 @@ class _Outliner:
         """Memory for the context, which a loop around this one uses again."""
         entry = self.function.body.blocks[0]
         one = arith.ConstantOp(IntegerAttr(1, i64))
-        slot = llvm.AllocaOp.create(
+        slot = create(
+            llvm.AllocaOp,
             operands=[one.result],
             properties={"elem_type": self.context},
             result_types=[POINTER],
@@ -484,7 +488,8 @@ class _Builder(LocatedBuilder):
         flags = kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp)
         properties: dict[str, Attribute] = {"overflowFlags": _NO_OVERFLOW}
         return self.insert(
-            kind.create(
+            create(
+                kind,
                 operands=[lhs, rhs],
                 result_types=[i64],
                 properties=properties if flags else {},
@@ -494,7 +499,8 @@ class _Builder(LocatedBuilder):
     def less(self, predicate: IntegerAttr, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Whether one number is less."""
         return self.insert(
-            arith.CmpiOp.create(
+            create(
+                arith.CmpiOp,
                 operands=[lhs, rhs],
                 result_types=[i1],
                 properties={"predicate": predicate},
@@ -506,7 +512,8 @@ class _Builder(LocatedBuilder):
     ) -> SSAValue:
         """The address of a field of the context."""
         return self.insert(
-            llvm.GEPOp.create(
+            create(
+                llvm.GEPOp,
                 operands=[context],
                 result_types=[POINTER],
                 properties={
@@ -521,7 +528,8 @@ class _Builder(LocatedBuilder):
     def load(self, address: SSAValue, type: Attribute) -> SSAValue:
         """The value at an address."""
         return self.insert(
-            llvm.LoadOp.create(
+            create(
+                llvm.LoadOp,
                 operands=[address],
                 result_types=[type],
                 properties={"ordering": _ORDER_NONE},
@@ -531,8 +539,10 @@ class _Builder(LocatedBuilder):
     def store(self, value: SSAValue, address: SSAValue) -> None:
         """Puts a value at an address."""
         self.insert_op(
-            llvm.StoreOp.create(
-                operands=[value, address], properties={"ordering": _ORDER_NONE}
+            create(
+                llvm.StoreOp,
+                operands=[value, address],
+                properties={"ordering": _ORDER_NONE},
             )
         )
 
@@ -554,5 +564,5 @@ class _Builder(LocatedBuilder):
         if INDEX in (value.type, type):
             return self.insert(arith.IndexCastOp(value, type))
         return self.insert(
-            UnrealizedConversionCastOp.create(operands=[value], result_types=[type])
+            create(UnrealizedConversionCastOp, operands=[value], result_types=[type])
         )

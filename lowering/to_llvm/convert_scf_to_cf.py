@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xdsl_tvm.dialects.quick_operation import segments
+from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.dialects.tvm_llvm import LoopAttr
 from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.lowering.to_llvm._conversion import fail
@@ -193,8 +193,8 @@ class _Flattener:
 
 
 def _branch(source: Operation, target: Block, args: Sequence[SSAValue]) -> cf.BranchOp:
-    return cf.BranchOp.create(
-        operands=args, successors=[target], location=source.location
+    return create(
+        cf.BranchOp, operands=args, successors=[target], location=source.location
     )
 
 
@@ -204,7 +204,8 @@ def _cond_branch(
     then: tuple[Block, Sequence[SSAValue]],
     otherwise: tuple[Block, Sequence[SSAValue]],
 ) -> cf.ConditionalBranchOp:
-    return cf.ConditionalBranchOp.create(
+    return create(
+        cf.ConditionalBranchOp,
         operands=[condition, *then[1], *otherwise[1]],
         successors=[then[0], otherwise[0]],
         properties={"operandSegmentSizes": segments(1, len(then[1]), len(otherwise[1]))},
@@ -229,7 +230,8 @@ def _take_operands(terminator: Operation) -> list[SSAValue]:
 
 
 def _less(source: Operation, lhs: SSAValue, rhs: SSAValue) -> Operation:
-    return arith.CmpiOp.create(
+    return create(
+        arith.CmpiOp,
         operands=[lhs, rhs],
         result_types=[i1],
         properties={"predicate": _SLT},
@@ -243,7 +245,8 @@ def _add(
     rhs: SSAValue,
     flags: arith.IntegerOverflowAttr,
 ) -> Operation:
-    return arith.AddiOp.create(
+    return create(
+        arith.AddiOp,
         operands=[lhs, rhs],
         result_types=[lhs.type],
         properties={"overflowFlags": flags},
@@ -387,12 +390,16 @@ def _lower_index_switch(sweep: _Flattener, op: Operation, block: Block) -> Block
         block.add_op(_branch(op, targets[0], ()))
         return end
     # cf.switch takes integers; index is 64 bits wide from here on down.
-    flag = arith.IndexCastOp.create(
-        operands=[op.operands[0]], result_types=[i64], location=op.location
+    flag = create(
+        arith.IndexCastOp,
+        operands=[op.operands[0]],
+        result_types=[i64],
+        location=op.location,
     )
     block.add_op(flag)
     block.add_op(
-        cf.SwitchOp.create(
+        create(
+            cf.SwitchOp,
             operands=[flag.results[0]],
             successors=targets,
             properties={

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, SymbolRefAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from xdsl_tvm.dialects import relax, tir
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import ObjectType, PrimType, ShapeType, TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import (
@@ -295,8 +296,11 @@ class CallCode(MemoryCode):
         operands: list[SSAValue],
         results: Sequence[Attribute],
     ) -> Sequence[SSAValue]:
-        call = func.CallOp.create(
-            operands=operands, result_types=results, properties={"callee": name}
+        call = create(
+            func.CallOp,
+            operands=operands,
+            result_types=results,
+            properties={"callee": name},
         )
         return self.cv.emit(call).results
 

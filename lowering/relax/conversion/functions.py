@@ -22,6 +22,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.name_hints import set_name_hint
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.relax.cuda_graph import cuda_graph_call
 from xdsl_tvm.dialects.relax.inspect import InspectDimensionOp, InspectOp
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
@@ -87,7 +88,7 @@ class FunctionConverter(PackedCode):
         results, handed_over = self._convert_body(outputs)
         self.release(self.scopes[-1])
         self._store_cells(handed_over)
-        self.cv.emit(func.ReturnOp.create(operands=results))
+        self.cv.emit(create(func.ReturnOp, operands=results))
         return self._function()
 
     def _convert_body(
@@ -122,7 +123,7 @@ class FunctionConverter(PackedCode):
                 noalias if first <= index < first + count else none
                 for index in range(len(types))
             )
-        result = func.FuncOp.create(properties=properties, regions=[Region(self.block)])
+        result = create(func.FuncOp, properties=properties, regions=[Region(self.block)])
         result.location = self.source.location
         return result
 

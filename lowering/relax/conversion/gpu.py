@@ -20,6 +20,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.relax.conversion.packed_call import CALL_PACKED
 from xdsl_tvm.lowering.tir.conversion.types import (
     GLOBAL_SPACE,
@@ -138,7 +139,7 @@ def _copy_elements(function: func.FuncOp, run: Sequence[_Access]) -> None:
             value = at.emit(memref.LoadOp, [on_host, index], op.res.type)
             Rewriter.replace_op(op, [], [value])
             continue
-        store = memref.StoreOp.create(operands=[op.value, on_host, index])
+        store = create(memref.StoreOp, operands=[op.value, on_host, index])
         at.insert_op(store)
         if op is last:
             at.insert_op(memref.CopyOp(on_host, on_gpu))
@@ -168,7 +169,8 @@ def _convert(op: Operation) -> None:
         case memref.AllocOp():
             sizes = list(op.dynamic_sizes)
             segments = DenseArrayBase.from_list(i32, [0, len(sizes), 0])
-            new = gpu.AllocOp.create(
+            new = create(
+                gpu.AllocOp,
                 operands=sizes,
                 result_types=[op.memref.type],
                 properties={"operandSegmentSizes": segments},

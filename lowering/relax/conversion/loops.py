@@ -10,6 +10,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from xdsl_tvm.analysis.relax.tail_calls import TailCall, tail_call
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.relax.symbolic import Dim
 from xdsl_tvm.dialects.relax.types import TensorInfo
 from xdsl_tvm.lowering.relax.conversion.calling_convention import known, memref_for
@@ -78,7 +79,7 @@ class LoopConverter(FunctionConverter):
                 goes_on = self.cv.binary(
                     arith.XOrIOp, condition, self.cv.number(True, i1)
                 )
-            self.cv.emit(scf.ConditionOp.create(operands=[goes_on, *choice.results]))
+            self.cv.emit(create(scf.ConditionOp, operands=[goes_on, *choice.results]))
         with self.cv.at(after):
             self.cv.emit(scf.YieldOp(*after.args))
         self.scopes, self.numbers = outer, numbers

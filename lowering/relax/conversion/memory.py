@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.relax.functions import VAR_UPPER_BOUND
 from xdsl_tvm.dialects.relax.symbolic import Dim, product, provably_covers
 from xdsl_tvm.dialects.relax.types import TensorInfo
@@ -220,7 +221,7 @@ class MemoryCode(ExtentCode):
         self._check_fits(product(dims) * element + offset, size)
         type_ = memref_for(dims, dtype)
         operands = [base, self.index(offset), *self._sizes(dims, type_)]
-        view = memref.ViewOp.create(operands=operands, result_types=[type_])
+        view = create(memref.ViewOp, operands=operands, result_types=[type_])
         return self.cv.emit(view).result
 
     def _check_fits(self, end: Dim, size: Dim) -> None:
@@ -293,20 +294,20 @@ class MemoryCode(ExtentCode):
         if size.value is not None:
             type_ = memref_for(target.dims, target.dtype)
             operands = [self.cast(source, type_), self.cast(target, type_)]
-            self.cv.emit(memref.CopyOp.create(operands=operands))
+            self.cv.emit(create(memref.CopyOp, operands=operands))
             return
         dtype = signless(source.dtype)
         type_ = memref_of((DYNAMIC_INDEX,), dtype, GENERIC_SPACE)
         first, second = self.cast(source, type_), self.cast(target, type_)
         if self.view.on_gpu:
-            self.cv.emit(memref.CopyOp.create(operands=[first, second]))
+            self.cv.emit(create(memref.CopyOp, operands=[first, second]))
             return
         zero, one = self.cv.number(0, INDEX), self.cv.number(1, INDEX)
         count = self.index(size)
         body = Block(arg_types=[INDEX])
         with self.cv.at(body):
             element = self.cv.build(memref.LoadOp, [first, body.args[0]], dtype)
-            store = memref.StoreOp.create(operands=[element, second, body.args[0]])
+            store = create(memref.StoreOp, operands=[element, second, body.args[0]])
             self.cv.emit(store)
             self.cv.emit(scf.YieldOp())
         self.cv.emit(scf.ForOp(zero, count, one, [], body))
@@ -319,7 +320,7 @@ class MemoryCode(ExtentCode):
     def store(self, element: SSAValue, memory: SSAValue, position: int) -> None:
         """Write one element of a memref of rank 1."""
         at = self.cv.number(position, INDEX)
-        self.cv.emit(memref.StoreOp.create(operands=[element, memory, at]))
+        self.cv.emit(create(memref.StoreOp, operands=[element, memory, at]))
 
     def load(self, memory: SSAValue, position: int) -> SSAValue:
         """Read one element of a memref of rank 1."""
@@ -364,7 +365,7 @@ class MemoryCode(ExtentCode):
                 self._free(memory)
 
     def _free(self, memory: Memory) -> None:
-        self.cv.emit(memref.DeallocOp.create(operands=[memory.base]))
+        self.cv.emit(create(memref.DeallocOp, operands=[memory.base]))
 
     def release(self, scope: Scope) -> None:
         """Release what a block still owns."""
@@ -396,7 +397,8 @@ class MemoryCode(ExtentCode):
     ) -> Tensor:
         """A tensor on memory at an address, which this block is to release."""
         pointer = self.cv.emit(llvm.IntToPtrOp(address)).output
-        taken = UnrealizedConversionCastOp.create(
+        taken = create(
+            UnrealizedConversionCastOp,
             operands=[pointer],
             result_types=[memref_for(dims, dtype)],
             # A failure releases it, too.

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Operation
 
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.runtime_symbols import KERNEL_NAMES, KERNEL_TIMES
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir.conversion.loop_profile import (
@@ -66,7 +67,7 @@ class KernelProfile:
         yield
         operands = [cv.number(place, INDEX), start]
         properties = {"callee": SymbolRefAttr(_DONE)}
-        cv.emit(func.CallOp.create(operands=operands, properties=properties))
+        cv.emit(create(func.CallOp, operands=operands, properties=properties))
 
     def operations(self) -> list[Operation]:
         """The tables, and the functions that fill them."""

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import BoolAttr, i1, i8
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir.conversion.expressions import convert
 from xdsl_tvm.lowering.tir.conversion.types import signless
@@ -64,7 +65,7 @@ def store(cv: Emitter, op: tir.StoreOp, view: View) -> None:
     contiguous = _contiguous(cv, op, view)
     if contiguous is not None:
         operands = [value, view.memref, *contiguous]
-        cv.emit(vector.StoreOp.create(operands=operands, properties=_store_hints(cv)))
+        cv.emit(create(vector.StoreOp, operands=operands, properties=_store_hints(cv)))
         return
     for lane, indices in enumerate(_lane_indices(cv, op, view)):
         _guarded_store(cv, op.predicate, view, indices, cv.extract(value, lane), lane)
@@ -174,7 +175,8 @@ def _guarded_load(
         return read()
     otherwise = cv.number(0, element)
     condition = cv.extract(cv.value(predicate), lane)
-    choice = scf.IfOp.create(
+    choice = create(
+        scf.IfOp,
         operands=[condition],
         result_types=[element],
         regions=[_yielding(cv, read), _yielding(cv, lambda: otherwise)],
@@ -185,7 +187,7 @@ def _guarded_load(
 def _yielding(cv: Emitter, make: Callable[[], SSAValue]) -> Region:
     block = Block()
     with cv.at(block):
-        cv.emit(scf.YieldOp.create(operands=[make()]))
+        cv.emit(create(scf.YieldOp, operands=[make()]))
     return Region(block)
 
 
@@ -197,8 +199,10 @@ def _guarded_store(
     value: SSAValue,
     lane: int,
 ) -> None:
-    write = memref.StoreOp.create(
-        operands=[value, view.memref, *indices], properties=_store_hints(cv)
+    write = create(
+        memref.StoreOp,
+        operands=[value, view.memref, *indices],
+        properties=_store_hints(cv),
     )
     if predicate is None:
         cv.emit(write)
@@ -207,5 +211,9 @@ def _guarded_store(
     block = Block()
     with cv.at(block):
         cv.emit(write)
-        cv.emit(scf.YieldOp.create())
-    cv.emit(scf.IfOp.create(operands=[condition], regions=[Region(block), Region()]))
+        cv.emit(
+            create(
+                scf.YieldOp,
+            )
+        )
+    cv.emit(create(scf.IfOp, operands=[condition], regions=[Region(block), Region()]))

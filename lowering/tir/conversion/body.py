@@ -32,7 +32,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.arith.script_text import condition_text
 from xdsl_tvm.dialects import tir, tvm_llvm
-from xdsl_tvm.dialects.quick_operation import segments
+from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.lowering.runtime_symbols import ASSERT_FAIL, failed_number
 from xdsl_tvm.lowering.tir.conversion.access import (
     is_address_only,
@@ -222,14 +222,19 @@ class BodyConverter(PackedEmitter):
         block = Block(arg_types=args)
         with self.at(block):
             self.convert_ops(source)
-            self.emit(scf.YieldOp.create())
+            self.emit(
+                create(
+                    scf.YieldOp,
+                )
+            )
         return Region(block)
 
     def _copy_foreign(self, op: Operation) -> None:
         operands = [self.foreign_operand(operand) for operand in op.operands]
         if op.successors:
             raise self.fail("branches between blocks are not supported in a tir.func")
-        copy = type(op).create(
+        copy = create(
+            type(op),
             operands=operands,
             result_types=[result.type for result in op.results],
             properties=dict(op.properties),
@@ -309,8 +314,12 @@ class BodyConverter(PackedEmitter):
         with self.at(block):
             self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
-            self.emit(scf.YieldOp.create())
-        loop = scf.ForOp.create(operands=[low, high, step], regions=[Region(block)])
+            self.emit(
+                create(
+                    scf.YieldOp,
+                )
+            )
+        loop = create(scf.ForOp, operands=[low, high, step], regions=[Region(block)])
         if op.kind.data is tir.ForKind.UNROLLED:
             loop.attributes[tvm_llvm.LoopAttr.name] = _UNROLLED
         elif (count := _unroll_count(op)) is not None:
@@ -340,10 +349,15 @@ class BodyConverter(PackedEmitter):
             else:
                 self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
-            self.emit(scf.ReduceOp.create())
+            self.emit(
+                create(
+                    scf.ReduceOp,
+                )
+            )
         self._parallel_bodies.pop()
         self.emit(
-            scf.ParallelOp.create(
+            create(
+                scf.ParallelOp,
                 operands=[low, high, self.number(1, INDEX)],
                 properties={"operandSegmentSizes": segments(1, 1, 1, 0)},
                 regions=[Region(block)],
@@ -383,9 +397,9 @@ class BodyConverter(PackedEmitter):
                     self.convert_op(inner)
             condition = self.value(last.value)
             self._free()
-            self.emit(scf.ConditionOp.create(operands=[condition]))
+            self.emit(create(scf.ConditionOp, operands=[condition]))
         after = self.nested(op.body.block)
-        self.emit(scf.WhileOp.create(regions=[Region(before), after]))
+        self.emit(create(scf.WhileOp, regions=[Region(before), after]))
 
     def conditional(self, op: tir.IfOp) -> None:
         """A conditional statement."""
@@ -394,14 +408,15 @@ class BodyConverter(PackedEmitter):
         other = Region()
         if op.else_region is not None:
             other = self.nested(op.else_region.block)
-        self.emit(scf.IfOp.create(operands=[condition], regions=[then, other]))
+        self.emit(create(scf.IfOp, operands=[condition], regions=[then, other]))
 
     def lazy_choice(self, op: tir.IfThenElseOp) -> None:
         """A conditional expression, of which one branch is evaluated."""
         if tir.is_handle(op.result.type):
             raise self.fail("pointers cannot be chosen; choose between loads instead")
         regions = [self._choice(r.block) for r in (op.true_region, op.false_region)]
-        choice = scf.IfOp.create(
+        choice = create(
+            scf.IfOp,
             operands=[self.value(op.condition)],
             result_types=[signless(op.result.type)],
             regions=regions,
@@ -419,7 +434,7 @@ class BodyConverter(PackedEmitter):
                     self.convert_op(inner)
             result = self.value(last.value)
             self._free()
-            self.emit(scf.YieldOp.create(operands=[result]))
+            self.emit(create(scf.YieldOp, operands=[result]))
         return Region(block)
 
     def scope(self, op: tir.ScopeOp) -> None:
@@ -460,7 +475,7 @@ class BodyConverter(PackedEmitter):
         if self.is_packed:
             text = condition_text(op.condition)
             message = StringAttr(f"{ASSERT_FAIL}{text}, {message.data}")
-        check = cf.AssertOp.create(operands=[condition], properties={"msg": message})
+        check = create(cf.AssertOp, operands=[condition], properties={"msg": message})
         self.emit(check)
 
     def store_numbers(self, holds: SSAValue, numbers: Mapping[str, SSAValue]) -> None:
@@ -555,7 +570,8 @@ class BodyConverter(PackedEmitter):
     def call_function(self, op: tir.CallFuncOp) -> None:
         """A call of a function of the module."""
         results = [] if op.result is None else [signless(op.result.type)]
-        call = func.CallOp.create(
+        call = create(
+            func.CallOp,
             operands=[self._argument(arg) for arg in op.args],
             result_types=results,
             properties={"callee": op.callee},
@@ -738,7 +754,8 @@ class BodyConverter(PackedEmitter):
         size = limit if dynamic else product(static) * self.bytes_of(element)
         small = size < limit
         kind = memref.AllocaOp if small else memref.AllocOp
-        op = kind.create(
+        op = create(
+            kind,
             operands=dynamic,
             result_types=[result],
             properties=_allocation_properties(len(dynamic)),
@@ -777,7 +794,7 @@ class BodyConverter(PackedEmitter):
 
     def free(self, value: SSAValue) -> Operation:
         """The op that frees memory."""
-        return memref.DeallocOp.create(operands=[value])
+        return create(memref.DeallocOp, operands=[value])
 
     def bytes_of(self, element: Attribute) -> int:
         try:
@@ -801,8 +818,10 @@ class BodyConverter(PackedEmitter):
             alignment=IntegerAttr(64, i64),
         )
         self.insert_global(global_op)
-        get = memref.GetGlobalOp.create(
-            result_types=[type_], properties={"name": SymbolRefAttr(name)}
+        get = create(
+            memref.GetGlobalOp,
+            result_types=[type_],
+            properties={"name": SymbolRefAttr(name)},
         )
         self.memories[op.result] = Memory(self.hoist(get).results[0])
 

@@ -27,6 +27,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.tir.constants import integer_attr
 from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.lowering.tir.conversion.types import signless
@@ -94,8 +95,8 @@ class Emitter:
         properties: dict[str, Attribute] | None = None,
     ) -> SSAValue:
         """Appends an operation of one result, and gives the result."""
-        op = kind.create(
-            operands=operands, result_types=[result], properties=properties or {}
+        op = create(
+            kind, operands=operands, result_types=[result], properties=properties or {}
         )
         return self.emit(op).results[0]
 
@@ -147,8 +148,8 @@ class Emitter:
         found = self._constants.get(value)
         if found is None:
             dtype = cast("IntegerAttr | FloatAttr[AnyFloat]", value).get_type()
-            op = arith.ConstantOp.create(
-                result_types=[dtype], properties={"value": value}
+            op = create(
+                arith.ConstantOp, result_types=[dtype], properties={"value": value}
             )
             found = self._constants[value] = self.hoist(op).results[0]
         return found

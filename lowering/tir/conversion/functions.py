@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.tir.annotations import packed_abi
 from xdsl_tvm.lowering.runtime_symbols import NOALIAS
 from xdsl_tvm.lowering.tir.conversion.body import BodyConverter
@@ -76,7 +77,7 @@ def convert_function(
         properties["sym_visibility"] = StringAttr("private")
     if is_noalias(source):
         properties["arg_attrs"] = noalias_arguments(inputs)
-    result = func.FuncOp.create(properties=properties, regions=[body])
+    result = create(func.FuncOp, properties=properties, regions=[body])
     if is_packed(source):
         result.attributes[RETURNS_STATUS] = UnitAttr()
     result.location = source.location
@@ -129,7 +130,7 @@ def _fill(
                 f"tir.ret has {found}; {advice}"
             )
     returned = [] if cv.returned is None or not expected else [cv.returned]
-    cv.emit(func.ReturnOp.create(operands=returned))
+    cv.emit(create(func.ReturnOp, operands=returned))
 
 
 def _bind_symbols(

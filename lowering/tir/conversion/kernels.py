@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.dialects import nvvm, tir
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.tir.annotations import (
     KERNEL_LAUNCH_PARAMS,
     MIN_BLOCKS,
@@ -123,8 +124,10 @@ class Kernels:
         """The GPU module, at the end of the module it is in."""
         if self._gpu_module is None:
             name = _free_name(MODULE_NAME, _symbols(self.module))
-            self._gpu_module = gpu.ModuleOp.create(
-                properties={"sym_name": StringAttr(name)}, regions=[Region(Block())]
+            self._gpu_module = create(
+                gpu.ModuleOp,
+                properties={"sym_name": StringAttr(name)},
+                regions=[Region(Block())],
             )
             self.module.body.block.add_op(self._gpu_module)
             self.module.attributes[CONTAINER] = UnitAttr()
@@ -196,7 +199,11 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     kernel.prepare(source)
     bind_parameters(kernel, source, block)
     kernel.convert_ops(source.body.block)
-    kernel.emit(gpu.ReturnOp.create())
+    kernel.emit(
+        create(
+            gpu.ReturnOp,
+        )
+    )
     inputs = [arg.type for arg in block.args]
     attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
     block_size = kernel.block_size
@@ -208,7 +215,8 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     known = _argument_attributes(source, inputs, kernels)
     if known != [DictionaryAttr({})] * len(known):
         attributes[ARGUMENT_ATTRIBUTES] = ArrayAttr(known)
-    function = gpu.FuncOp.create(
+    function = create(
+        gpu.FuncOp,
         properties={
             "function_type": FunctionType.from_lists(inputs, []),
             "kernel": UnitAttr(),
@@ -288,7 +296,8 @@ class HostConverter(BodyConverter):
             operands.append(self.value(dynamic))
         segments = [0, *(1 for _ in AXES), 0, 0, 0, dynamic is not None]
         self.emit(
-            gpu.LaunchFuncOp.create(
+            create(
+                gpu.LaunchFuncOp,
                 operands=[*operands, *arguments],
                 properties={
                     "kernel": self.kernels.symbol(kernel.sym_name.data),
@@ -322,7 +331,8 @@ class HostConverter(BodyConverter):
         element = self.require_element(dtype)
         static = tuple(e if isinstance(e, int) else DYNAMIC_INDEX for e in shape)
         dynamic = [e for e in shape if isinstance(e, SSAValue)]
-        op = gpu.AllocOp.create(
+        op = create(
+            gpu.AllocOp,
             operands=dynamic,
             result_types=[memref_of(static, element, GLOBAL_SPACE)],
             properties={
@@ -419,10 +429,10 @@ class KernelConverter(DeviceConverter):
         if identity is None:
             kind = gpu.BlockIdOp if axis.startswith("blockIdx") else gpu.ThreadIdOp
             dimension = gpu.DimensionAttr(gpu.DimensionEnum(axis[-1]))
-            op = kind.create(result_types=[INDEX], properties={"dimension": dimension})
+            op = create(kind, result_types=[INDEX], properties={"dimension": dimension})
             identity = self._thread_ids[axis] = self.hoist(op).results[0]
-        cast = arith.IndexCastOp.create(
-            operands=[identity], result_types=[signless(dtype)]
+        cast = create(
+            arith.IndexCastOp, operands=[identity], result_types=[signless(dtype)]
         )
         return self.hoist(cast).results[0]
 
@@ -431,10 +441,14 @@ class KernelConverter(DeviceConverter):
         scope = op.args[0].owner if op.args else None
         name = scope.value.data if isinstance(scope, tir.StringOp) else ""
         if name in _SHARED:
-            self.emit(gpu.BarrierOp.create())
+            self.emit(
+                create(
+                    gpu.BarrierOp,
+                )
+            )
         elif name == "warp":
             everyone = self.constant(IntegerAttr(-1, i32))
-            self.emit(nvvm.SyncWarpOp.create(operands=[everyone]))
+            self.emit(create(nvvm.SyncWarpOp, operands=[everyone]))
         else:
             raise self.fail(f'there is no barrier for the scope "{name}"')
         if op.result is not None:
@@ -560,7 +574,8 @@ class KernelConverter(DeviceConverter):
                 f'a kernel cannot allocate memory in the scope "{scope}"; allocate it '
                 "outside of the launch, or pass it in"
             )
-        op = memref.AllocaOp.create(
+        op = create(
+            memref.AllocaOp,
             result_types=[memref_of(sizes, element, GENERIC_SPACE)],
             properties={"operandSegmentSizes": DenseArrayBase.from_list(i32, [0, 0])},
         )
@@ -609,8 +624,10 @@ class KernelConverter(DeviceConverter):
             alignment=IntegerAttr(self._shared_alignment, i64),
         )
         self.kernels.add(tile)
-        get = memref.GetGlobalOp.create(
-            result_types=[type_], properties={"name": SymbolRefAttr(name)}
+        get = create(
+            memref.GetGlobalOp,
+            result_types=[type_],
+            properties={"name": SymbolRefAttr(name)},
         )
         return self.hoist(get).results[0]
 

@@ -34,6 +34,7 @@ from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.runtime_symbols import COUNT, EVENTS, LIMIT, NAMES
 from xdsl_tvm.lowering.tir.conversion.emitter import Emitter
 from xdsl_tvm.lowering.tir.conversion.types import GENERIC_SPACE, memref_of
@@ -133,7 +134,7 @@ class LoopProfile:
         is_end = op.callee.data == MARKS[1]
         event = cv.number(2 * number + is_end, i64)
         callee = {"callee": SymbolRefAttr(_EVENT)}
-        cv.emit(func.CallOp.create(operands=[event], properties=callee))
+        cv.emit(create(func.CallOp, operands=[event], properties=callee))
 
     def insert(self, module: ModuleOp) -> None:
         """Add globals and functions to a module that has marks."""

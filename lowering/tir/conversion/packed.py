@@ -34,6 +34,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
 from xdsl_tvm.dialects.tir.data_types import TypeCode, TypeIndex
 from xdsl_tvm.lowering.runtime_symbols import CALL_FAILED, CALL_WITH_SLOTS, failed_number
@@ -130,7 +131,7 @@ def cast_to(cv: Emitter, value: SSAValue, type_: Attribute) -> SSAValue:
     """An address as a memref of elements from there on, or the other way around."""
     if value.type == type_:
         return value
-    cast = UnrealizedConversionCastOp.create(operands=[value], result_types=[type_])
+    cast = create(UnrealizedConversionCastOp, operands=[value], result_types=[type_])
     return cv.emit(cast).results[0]
 
 
@@ -193,8 +194,10 @@ class PackedCode:
                 alignment=IntegerAttr(8, i64),
             )
         )
-        get = memref.GetGlobalOp.create(
-            result_types=[type_], properties={"name": SymbolRefAttr(name)}
+        get = create(
+            memref.GetGlobalOp,
+            result_types=[type_],
+            properties={"name": SymbolRefAttr(name)},
         )
         return cast_to(cv, cv.hoist(get).results[0], _POINTER)
 
@@ -312,7 +315,8 @@ class PackedCode:
         if not isinstance(count, int) or count < 0:
             raise cv.fail("the size of a stack must be a constant that is not negative")
         size = max(1, count) * _STACKS[kind.value.data]
-        alloca = memref.AllocaOp.create(
+        alloca = create(
+            memref.AllocaOp,
             result_types=[memref_of((size,), i8, cv.space)],
             properties={
                 "operandSegmentSizes": _NO_OPERANDS,
@@ -329,7 +333,8 @@ class PackedCode:
         if tir.constant_value(op.args[0]) != 1:
             raise cv.fail("memory of a device other than the CPU is not supported")
         size = cv.index_of(cv.value(op.args[2]), unsigned=True)
-        alloc = memref.AllocOp.create(
+        alloc = create(
+            memref.AllocOp,
             operands=[size],
             result_types=[memref_of((DYNAMIC_INDEX,), i8, cv.space)],
             properties={"operandSegmentSizes": _ONE_OPERAND},
@@ -354,7 +359,7 @@ class PackedCode:
         self._cv.values[op.result] = self._cv.emit(test).results[0]
 
     def _null(self) -> SSAValue:
-        return self._cv.emit(llvm.ZeroOp.create(result_types=[_POINTER])).results[0]
+        return self._cv.emit(create(llvm.ZeroOp, result_types=[_POINTER])).results[0]
 
     def reinterpret(self, op: tir.CallOp) -> None:
         """The null handle."""
@@ -369,8 +374,8 @@ class PackedCode:
         self._status(op)
 
     def _require(self, condition: SSAValue, message: str) -> None:
-        check = cf.AssertOp.create(
-            operands=[condition], properties={"msg": StringAttr(message)}
+        check = create(
+            cf.AssertOp, operands=[condition], properties={"msg": StringAttr(message)}
         )
         self._cv.emit(check)
 

@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
     NO_FASTMATH,
     Conversion,
@@ -139,11 +140,11 @@ class FloatCasts:
 
     def _cast(self, kind: type[Operation], value: SSAValue, to: Attribute) -> SSAValue:
         return self.at.insert(
-            kind.create(operands=[value], result_types=[vector_of(to, value.type)])
+            create(kind, operands=[value], result_types=[vector_of(to, value.type)])
         )
 
     def _pair(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
-        return self.at.insert(kind.create(operands=[lhs, rhs], result_types=[lhs.type]))
+        return self.at.insert(create(kind, operands=[lhs, rhs], result_types=[lhs.type]))
 
     def _binary(self, kind: type[Operation], lhs: SSAValue, rhs: int) -> SSAValue:
         return self._pair(kind, lhs, self._constant(rhs, lhs.type))
