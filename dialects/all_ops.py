@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from itertools import compress
+from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from xdsl.ir import Block, Operation, Region
@@ -33,11 +35,12 @@ def all_ops(root: Operation | Region) -> list[Operation]:
         op = pending.pop()
         while op is not None:
             found.append(op)
+            following = _next(op)
             if op.regions:
-                pending.append(op.next_op)
+                pending.append(following)
                 enter_regions(op, pending)
                 break
-            op = op.next_op
+            op = following
     return found
 
 
@@ -50,10 +53,12 @@ def ops_in(block: Block) -> list[Operation]:
     op = block.first_op
     while op is not None:
         found.append(op)
-        op = op.next_op
+        op = _next(op)
     return found
 
 
+_next: Callable[[Operation], Operation | None] = attrgetter("_next_op")
+"""`op.next_op`, without a call of Python for each of all ops."""
 _is_region = of_classes(Region)
 _classes = cache(DerivedClasses)
 
@@ -68,7 +73,11 @@ def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
 
 def enter_regions(op: Operation, pending: list[Operation | None]) -> None:
     """Note where the blocks of an op begin, the last of them first."""
-    for region in reversed(op.regions):
+    regions = op.regions
+    if len(regions) == 1:
+        _enter(regions[0], pending)
+        return
+    for region in reversed(regions):
         _enter(region, pending)
 
 

@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 
 _is_block = of_classes(Block)
 
@@ -26,14 +27,20 @@ def verify_dominance(
     VerifyException that begins with `what` and names the first op that breaks the rule.
     """
     walk = _DominanceWalk(across_blocks)
+    seen = walk.seen
     for op in all_ops(function):
-        walk.seen.add(op)
-        for number, operand in enumerate(op.operands):
+        block = op.parent
+        for number, operand in enumerate(stored_operands(op)):
+            owner = operand.owner
+            # Most operands are of the same block.
+            if owner is block or (owner.parent is block and owner in seen):
+                continue
             if not walk.is_defined(operand, op):
                 raise VerifyException(
                     f"{what}: operand {number} of {op.name}, {_origin(operand)}, is not "
                     "defined where it is used; move the use after the definition"
                 )
+        seen.add(op)
 
 
 def previous_ops(op: Operation) -> Iterator[Operation]:
@@ -56,7 +63,7 @@ class _DominanceWalk:
 
     across_blocks: bool
     seen: set[Operation] = field(default_factory=set[Operation])
-    """The op itself, what is before it, and what holds these."""
+    """What is before an op, and what holds it."""
     _blocks: dict[Region, DominanceInfo] = field(
         default_factory=dict[Region, DominanceInfo]
     )

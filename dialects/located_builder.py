@@ -8,6 +8,7 @@ from typing import TypeVar
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import first_result
 from xdsl_tvm.dialects.quick_operation import create
 
 Inserted = TypeVar("Inserted", bound=Operation)
@@ -50,7 +51,7 @@ class LocatedBuilder:
 
     def insert(self, op: Operation) -> SSAValue:
         """Inserts `op`; returns its first result."""
-        return self.insert_op(op).results[0]
+        return first_result(self.insert_op(op))
 
     def emit(
         self,

@@ -12,7 +12,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from xdsl.ir import Operation, Region, SSAValue, SSAValues
+from xdsl.ir import Attribute, Operation, Region, SSAValue, SSAValues
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
     OptionalAttrAccessor,
@@ -27,6 +27,8 @@ _Getter: TypeAlias = Callable[[Operation], _Part]
 
 stored_operands: Callable[[Operation], SSAValues] = attrgetter("_operands")
 """The operands as xDSL stores them: `op.operands` makes a list that can be changed."""
+type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
+"""The type of a value as xDSL stores it."""
 _item: Callable[[tuple[SSAValue, ...], int], SSAValue] = tuple[SSAValue, ...].__getitem__
 _slice: Callable[[tuple[SSAValue, ...], slice], tuple[SSAValue, ...]]
 _slice = tuple[SSAValue, ...].__getitem__
@@ -34,6 +36,16 @@ _slice = tuple[SSAValue, ...].__getitem__
 _known: dict[bytes, tuple[int, ...]] = {}
 """Where segments begin, and the last one ends, by the bytes of their sizes."""
 _MOST = 4096
+
+
+def first_result(op: Operation) -> SSAValue:
+    """`op.results[0]`."""
+    return _item(op.results, 0)
+
+
+def types_of(op: Operation) -> list[Attribute]:
+    """The types of the operands and results of an operation."""
+    return [*map(type_of, stored_operands(op)), *map(type_of, op.results)]
 
 
 def quicken_accessors(kinds: Iterable[type[Operation]]) -> None:

@@ -15,6 +15,7 @@ from typing import TypeAlias, TypeVar
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, i32
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptionalDef
+from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.dialects.by_class import of_classes
 
@@ -80,6 +81,19 @@ def initialize(
     for region in regions:
         op.add_region(region)
     set_defaults(op)
+
+
+def erase(op: Operation) -> None:
+    """What `Rewriter.erase_op` does: detaches an operation, and erases it.
+
+    Results that have no uses need nothing that takes their place.
+    """
+    if any(result.first_use is not None for result in op.results):
+        Rewriter.erase_op(op)
+        return
+    if op.parent is not None:
+        op.detach()
+    op.drop_all_references()
 
 
 def set_defaults(op: Operation) -> None:

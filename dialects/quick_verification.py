@@ -16,6 +16,8 @@ from xdsl.ir import Attribute, Operation, Region
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.traits import OpTrait
 
+from xdsl_tvm.dialects.quick_accessors import stored_operands, types_of
+
 
 class _Verifier(Protocol):
     def __call__(self, op: Operation) -> None: ...
@@ -46,10 +48,9 @@ def _check(definition: OpDef, verify: _Verifier) -> _Verifier:
     traits = _CheckedTraits(definition)
 
     def check(op: Operation) -> None:
-        types = [value.type for value in op.operands]
-        types += [value.type for value in op.results]
+        types = types_of(op)
         key = (
-            len(op.operands),
+            len(stored_operands(op)),
             tuple(map(id, types)),
             tuple(map(_property_key, op.properties.items())),
             tuple(map(_region_key, op.regions)) if op.regions else (),

@@ -46,7 +46,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import DerivedClasses, of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import integer_range
-from xdsl_tvm.dialects.quick_accessors import stored_operands
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands
 
 _T = TypeVar("_T")
 
@@ -796,7 +796,7 @@ def _emitted(
         return node.value
     if not isinstance(node, IfThenElse):
         operands = [values[operand] for operand in node.operands]
-        return builder.insert(node.emitted(operands)).results[0]
+        return first_result(builder.insert(node.emitted(operands)))
     regions: list[Region] = []
     for branch in node.operands[1:]:
         block = Block()

@@ -53,7 +53,13 @@ from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.dialects.quick_operation import create, set_defaults
+from xdsl_tvm.dialects.quick_accessors import (
+    first_result,
+    stored_operands,
+    type_of,
+    types_of,
+)
+from xdsl_tvm.dialects.quick_operation import create, erase, set_defaults
 
 LLVM_SCALARS = (
     IntegerType,
@@ -161,9 +167,7 @@ def become(
 
 def has_own_forms(op: Operation) -> bool:
     """Whether all values of an operation are what they are in LLVM: see `become`."""
-    return all(is_own_form(value.type) for value in op.operands) and all(
-        is_own_form(value.type) for value in op.results
-    )
+    return all(map(is_own_form, types_of(op)))
 
 
 @by_identity
@@ -174,14 +178,12 @@ def _gets_own_form(type: Attribute) -> bool:
 
 def gets_own_forms(op: Operation) -> bool:
     """Whether all values of an operation do: see `Conversion.convert_in_place`."""
-    return all(_gets_own_form(value.type) for value in op.operands) and all(
-        _gets_own_form(value.type) for value in op.results
-    )
+    return all(map(_gets_own_form, types_of(op)))
 
 
 def works_on_tensors(op: Operation) -> bool:
     """Whether `op` computes a tensor: such operations are not ours to lower."""
-    return _is_tensor(op.results[0].type)
+    return _is_tensor(type_of(first_result(op)))
 
 
 _is_tensor = of_classes(TensorType, UnrankedTensorType)
@@ -230,7 +232,7 @@ class Conversion(LocatedBuilder):
 
     def operand(self, value: SSAValue) -> SSAValue:
         """`value` in its LLVM type."""
-        type = value.type
+        type = type_of(value)
         target = convert_type(type)
         if target is type:
             return value
@@ -240,8 +242,9 @@ class Conversion(LocatedBuilder):
         owner = value.owner
         if is_cast(owner):
             self._casts[owner] = None
-            if len(owner.operands) == 1 and owner.operands[0].type == target:
-                return owner.operands[0]
+            inner = stored_operands(owner)
+            if len(inner) == 1 and inner[0].type == target:
+                return inner[0]
         found = self._cast_of[value] = self._cast_after(value, target)
         return found
 
@@ -262,8 +265,10 @@ class Conversion(LocatedBuilder):
             block = owner.parent_block()
             assert block is not None
             block.insert_op_after(cast_op, owner)
-        cast_op.results[0].name_hint = value.name_hint
-        return cast_op.results[0]
+        (result,) = cast_op.results
+        if value.name_hint is not None:
+            result.name_hint = value.name_hint
+        return result
 
     # -- operations
 
@@ -271,13 +276,12 @@ class Conversion(LocatedBuilder):
         """Replaces the results of `op` by `values`, of LLVM types, and erases it."""
         for old, new in zip(op.results, values, strict=True):
             self.replace_value(old, new)
-        for operand in op.operands:
+        for operand in stored_operands(op):
             # Also what the lowering did not ask for may be a cast without users now.
             owner = operand.owner
             if is_cast(owner):
                 self._casts[owner] = None
-        op.detach()
-        op.erase()
+        erase(op)
 
     def replace_later(self, op: Operation, values: Sequence[SSAValue]) -> None:
         """`replace` as a part of `finish`; until then `operand` knows the values.
@@ -308,7 +312,7 @@ class Conversion(LocatedBuilder):
         Users for which `is_converted` holds are to ask for their operands by `operand`
         later; others get a cast.
         """
-        for index, value in enumerate(op.operands):
+        for index, value in enumerate(stored_operands(op)):
             converted = self.operand(value)
             if converted is not value:
                 op.operands[index] = converted
@@ -392,19 +396,19 @@ class Conversion(LocatedBuilder):
             self.replace(op, values)
         self._replaced.clear()
         for cast_op in self._casts:
-            if len(cast_op.operands) != 1:
+            operands = stored_operands(cast_op)
+            if len(operands) != 1:
                 continue
-            source = cast_op.operands[0]
+            (source,) = operands
             inner = source.owner
-            if source.type == cast_op.results[0].type:
+            result = first_result(cast_op)
+            if source.type == result.type:
                 # It was converted in place after the cast had been made.
-                cast_op.results[0].replace_all_uses_with(source)
-            elif (
-                is_cast(inner)
-                and len(inner.operands) == 1
-                and inner.operands[0].type == cast_op.results[0].type
-            ):
-                cast_op.results[0].replace_all_uses_with(inner.operands[0])
+                result.replace_all_uses_with(source)
+            elif is_cast(inner):
+                sources = stored_operands(inner)
+                if len(sources) == 1 and sources[0].type == result.type:
+                    result.replace_all_uses_with(sources[0])
         for cast_op in reversed(self._casts):
             _erase_if_dead(cast_op)
         for cast_op in self._casts:
@@ -434,8 +438,7 @@ def _prepend(block: Block, op: Operation) -> None:
 def _erase_if_dead(op: UnrealizedConversionCastOp) -> None:
     if op.parent is None or any(result.first_use is not None for result in op.results):
         return
-    op.detach()
-    op.erase()
+    erase(op)
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ were measured with LLVM 22 on x86-64 and on NVPTX for sm_70 to sm_90.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import cast
@@ -35,6 +35,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
+from xdsl_tvm.dialects.quick_accessors import type_of, types_of
 from xdsl_tvm.dialects.tir.processor_instructions import BYTE_DOTS
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
@@ -176,7 +177,14 @@ class Rules:
         `sound` keeps the types without problems by their identity, for calls with the
         same rules.
         """
-        return next(self._problems(op, {} if sound is None else sound), None)
+        sound = {} if sound is None else sound
+        if (
+            op.__class__ in EMITTABLE
+            and _is_plain_class(op.__class__)
+            and sound.keys() >= set(map(id, _types_of(op)))
+        ):
+            return None
+        return next(self._problems(op, sound), None)
 
     def _problems(self, op: Operation, sound: dict[int, Attribute]) -> Iterator[str]:
         if op.__class__ not in EMITTABLE:
@@ -314,15 +322,12 @@ def _advice(name: str) -> str:
 _TYPES = TypeTable()
 
 
-def _types_of(op: Operation) -> Iterable[Attribute]:
-    for operand in op.operands:
-        yield operand.type
-    for result in op.results:
-        yield result.type
+def _types_of(op: Operation) -> list[Attribute]:
+    types = types_of(op)
     for region in op.regions:
         for block in region.blocks:
-            for argument in block.args:
-                yield argument.type
+            types += map(type_of, block.args)
+    return types
 
 
 def _has_flag(op: Operation, flag: FastMathFlag) -> bool:

@@ -32,6 +32,8 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.quick_accessors import types_of
+from xdsl_tvm.dialects.quick_operation import erase
 from xdsl_tvm.lowering.to_llvm._conversion import NO_FASTMATH, Conversion, fail
 from xdsl_tvm.lowering.to_llvm._math.arith_float import FloatCasts
 from xdsl_tvm.passes.infra import CompilerPass
@@ -124,8 +126,7 @@ class ConvertBF16ToBits(CompilerPass):
                 and inner.arg.type == inner.results[0].type
             ):
                 inner.results[0].replace_all_uses_with(inner.arg)
-                inner.detach()
-                inner.erase()
+                erase(inner)
 
 
 def _host_operations(module: ModuleOp) -> list[Operation]:
@@ -201,19 +202,16 @@ class _Retyping:
 
     def concerns(self, op: Operation) -> bool:
         """Whether a type or attribute of `op` has bf16 in it."""
-        attributes = [value.type for value in op.operands]
-        attributes += [value.type for value in op.results]
+        attributes = types_of(op)
         attributes += op.properties.values()
         attributes += op.attributes.values()
         for region in op.regions:
             for block in region.blocks:
                 attributes += [argument.type for argument in block.args]
         # Every op is asked, so that attributes that are known take no call.
-        stays = self._stays
-        for attribute in attributes:
-            if id(attribute) not in stays and self._changes(attribute):
-                return True
-        return False
+        if self._stays.issuperset(map(id, attributes)):
+            return False
+        return any(map(self._changes, attributes))
 
     def _changes(self, attribute: Attribute) -> bool:
         return self.attribute(attribute) is not attribute

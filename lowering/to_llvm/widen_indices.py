@@ -13,6 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_accessors import stored_operands
+from xdsl_tvm.dialects.quick_operation import erase
 from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -75,8 +77,7 @@ class WidenIndices(CompilerPass):
             if _is_exact(owner):
                 _widen(narrow, wide)
                 cast.result.replace_all_uses_with(wide[narrow])
-                cast.detach()
-                cast.erase()
+                erase(cast)
                 _erase_unused(owner)
         for loop in loops:
             _widen_loop(loop, wide)
@@ -103,8 +104,7 @@ def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
     variable.name_hint = narrow.name_hint
     for cast in casts:
         cast.result.replace_all_uses_with(variable)
-        cast.detach()
-        cast.erase()
+        erase(cast)
     if narrow.first_use is not None:
         again = _after(variable).emit(arith.IndexCastOp, [variable], i32)
         narrow.replace_all_uses_with(again)
@@ -128,11 +128,12 @@ def _widen(value: SSAValue, wide: dict[SSAValue, SSAValue]) -> None:
         narrow = pending[-1]
         owner = narrow.owner
         if narrow not in wide and _is_exact(owner):
-            missing = [each for each in owner.operands if each not in wide]
+            narrow_operands = stored_operands(owner)
+            missing = [each for each in narrow_operands if each not in wide]
             if missing:
                 pending += missing
                 continue
-            operands = [wide[each] for each in owner.operands]
+            operands = [wide[each] for each in narrow_operands]
             wide[narrow] = _after(narrow).emit(
                 type(owner), operands, _INDEX, overflowFlags=owner.overflow_flags
             )
@@ -168,6 +169,5 @@ def _erase_unused(op: _Sum) -> None:
     while pending:
         unused = pending.pop()
         if _is_exact(unused) and unused.parent is not None and not unused.result.uses:
-            pending += [each.owner for each in unused.operands]
-            unused.detach()
-            unused.erase()
+            pending += [each.owner for each in stored_operands(unused)]
+            erase(unused)

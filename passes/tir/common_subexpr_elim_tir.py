@@ -7,6 +7,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from operator import is_
 
 from xdsl.builder import Builder
 from xdsl.context import Context
@@ -31,6 +32,7 @@ from xdsl_tvm.analysis.arith.expr import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._shared_terms import (
     Shared,
@@ -156,7 +158,7 @@ class _Text:
             if not is_expression_class(type(op)):
                 self._trees.update((value, Value(value)) for value in op.results)
                 continue
-            self._ranks.setdefault(self.tree(op.results[0]), len(self._ranks))
+            self._ranks.setdefault(self.tree(first_result(op)), len(self._ranks))
 
     def tree(self, value: SSAValue) -> Expr:
         """The tree of a value."""
@@ -366,7 +368,7 @@ class _Block:
             self.places[op] = position
             self._stops.append(stops)
             if is_expression_class(type(op)):
-                self._evaluated.setdefault(text.tree(op.results[0]), position)
+                self._evaluated.setdefault(text.tree(first_result(op)), position)
             elif not _continues(op) and not (_is_inline(op) and not op.regions):
                 stops += 1
         self._memo: dict[Expr, int] = {}
@@ -546,7 +548,7 @@ class _Eliminator:
     def _op(self, op: Operation, made: dict[SSAValue, SSAValue]) -> None:
         is_part = is_expression_class(type(op))
         has_slots = _is_loop_or_branch(op)
-        for position, value in enumerate(list(op.operands)):
+        for position, value in enumerate(stored_operands(op)):
             if is_part:
                 new = self._value_of(self._text.tree(value)) or value
             elif has_slots:
@@ -593,17 +595,18 @@ class _Eliminator:
             ):
                 made[value] = value if bound is None else bound
                 continue
-            missing = [operand for operand in owner.operands if operand not in made]
+            operands = stored_operands(owner)
+            missing = [operand for operand in operands if operand not in made]
             if missing:
                 stack += reversed(missing)
                 continue
-            made[value] = self._copied(owner, [made[v] for v in owner.operands], at)
+            made[value] = self._copied(owner, [made[v] for v in operands], at)
             stack.pop()
         return made[root]
 
     def _copied(self, op: Operation, operands: list[SSAValue], at: Operation) -> SSAValue:
-        if all(a is b for a, b in zip(operands, op.operands, strict=True)):
-            return op.results[0]
+        if all(map(is_, operands, stored_operands(op))):
+            return first_result(op)
         block = at.parent
         assert block is not None
         copy = op.clone(dict(zip(op.operands, operands, strict=True)))

@@ -19,6 +19,7 @@ from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.tir.barrier_walk import NAMES, barrier_scope, scope_of
 from xdsl_tvm.analysis.tir.thread_separation import Path
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_accessors import stored_operands, type_of
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
@@ -133,8 +134,8 @@ def _accesses(func: tir.FuncOp, scope: StorageScope) -> bool:
     # By identity first: there are few types, and most ops have no memory.
     elsewhere: set[int] = set()
     for op in all_ops(func):
-        for operand in op.operands:
-            type_ = operand.type
+        for operand in stored_operands(op):
+            type_ = type_of(operand)
             if id(type_) in elsewhere:
                 continue
             is_memory = isinstance(type_, tir.BufferType | tir.PtrType)

@@ -27,6 +27,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.dialects import tir, tvm_llvm
+from xdsl_tvm.dialects.quick_accessors import first_result
 from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.dialects.tir.constants import integer_attr
 from xdsl_tvm.lowering.integer_constants import integer_constant
@@ -98,7 +99,7 @@ class Emitter:
         op = create(
             kind, operands=operands, result_types=[result], properties=properties or {}
         )
-        return self.emit(op).results[0]
+        return first_result(self.emit(op))
 
     def hoist(self, op: _Op) -> _Op:
         """Puts `op`, which has no operands, at the start of the function."""
@@ -151,7 +152,7 @@ class Emitter:
             op = create(
                 arith.ConstantOp, result_types=[dtype], properties={"value": value}
             )
-            found = self._constants[value] = self.hoist(op).results[0]
+            found = self._constants[value] = first_result(self.hoist(op))
         return found
 
     def number(self, value: float, dtype: Attribute) -> SSAValue:

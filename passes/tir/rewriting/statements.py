@@ -15,6 +15,8 @@ from xdsl_tvm.analysis.arith.expr import Expr, leaf_values
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import stored_operands
+from xdsl_tvm.dialects.quick_operation import erase as erase_op
 
 _HOLD_TO_END_OF_BLOCK = (
     tir.AllocBufferOp,
@@ -154,7 +156,7 @@ def enclose_in_pragmas(loop: tir.ForOp) -> None:
 
 
 def erase_if_unused(
-    values: Iterable[SSAValue], erase: Callable[[Operation], None] = Rewriter.erase_op
+    values: Iterable[SSAValue], erase: Callable[[Operation], None] = erase_op
 ) -> None:
     """Erase the expressions of `values` that nothing uses, and so on upward.
 
@@ -171,8 +173,8 @@ def erase_if_unused(
         if is_trivially_dead(op):
             pending += [
                 operand.owner
-                for inner in all_ops(op)
-                for operand in inner.operands
+                for inner in (all_ops(op) if op.regions else (op,))
+                for operand in stored_operands(inner)
                 if inner is op or not op.is_ancestor(operand.owner)
             ]
             erase(op)
