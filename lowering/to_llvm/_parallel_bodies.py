@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands, types_of
 
 NOALIAS = "llvm.noalias"
 
@@ -69,9 +70,9 @@ class Captures:
         while pending:
             current = pending[-1]
             owner = current.owner
-            repeat = isinstance(owner, _REPEATED)
+            repeat = _is_repeated(owner)
             missing = (
-                [operand for operand in owner.operands if operand not in seen]
+                [each for each in stored_operands(owner) if each not in seen]
                 if repeat and current not in seen
                 else []
             )
@@ -96,6 +97,9 @@ class Captures:
         )
 
 
+_is_repeated = of_classes(*_REPEATED)
+
+
 def _defined_in(region: Region) -> Iterable[SSAValue]:
     for block in region.blocks:
         yield from block.args
@@ -108,7 +112,7 @@ def _defined_in(region: Region) -> Iterable[SSAValue]:
 
 def _used_in(region: Region) -> Iterable[SSAValue]:
     for op in all_ops(region):
-        yield from op.operands
+        yield from stored_operands(op)
 
 
 def _is_object(value: SSAValue, function: func.FuncOp) -> bool:
@@ -204,14 +208,16 @@ _is_call = of_classes(func.CallOp, llvm.CallOp)
 _is_vector_access = of_classes(vector.LoadOp, vector.StoreOp)
 _is_vector = of_classes(VectorType)
 _is_index = of_classes(IndexType)
+_is_index_cast = of_classes(arith.IndexCastOp)
+_is_constant = of_classes(arith.ConstantOp)
 
 
 def _has_vector(op: Operation) -> bool:
-    return any(_is_vector(v.type) for v in (*op.operands, *op.results))
+    return any(map(_is_vector, types_of(op)))
 
 
 def _is_index_arithmetic(op: Operation) -> bool:
-    return bool(op.results) and _is_index(op.results[0].type)
+    return bool(op.results) and _is_index(first_result(op).type)
 
 
 def trip_count(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
@@ -226,11 +232,11 @@ def trip_count(low: SSAValue, high: SSAValue, step: SSAValue) -> int | None:
 def constant(value: SSAValue) -> int | None:
     """The integer that `value` always is; None where it is not a constant."""
     owner = value.owner
-    if isinstance(owner, arith.IndexCastOp):
-        owner = owner.input.owner
-    if not isinstance(owner, arith.ConstantOp):
+    if _is_index_cast(owner):
+        owner = stored_operands(owner)[0].owner
+    if not _is_constant(owner):
         return None
-    attribute = owner.value
+    attribute = owner.properties["value"]
     return attribute.value.data if isinstance(attribute, IntegerAttr) else None
 
 

@@ -2,13 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr, i8
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i8,
+    i32,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
-from xdsl_tvm.lowering.to_llvm._conversion import fail
+from xdsl_tvm.dialects.quick_operation import create, segments
+from xdsl_tvm.lowering.to_llvm._conversion import NO_FASTMATH, fail
+
+_C_CONVENTION = llvm.CallingConventionAttr("ccc")
+_NO_BUNDLES = DenseArrayBase.from_list(i32, ())
+_VISIBILITY = IntegerAttr(0, 64)
+
+
+@cache
+def _linkage(name: str) -> llvm.LinkageAttr:
+    return llvm.LinkageAttr(name)
+
+
+def new_function(
+    name: StringAttr,
+    type: llvm.LLVMFunctionType,
+    linkage: str,
+    body: Region | None = None,
+    properties: Mapping[str, Attribute] | None = None,
+) -> llvm.FuncOp:
+    """What `llvm.FuncOp` makes of these, in less time; without a body, a declaration."""
+    return create(
+        llvm.FuncOp,
+        properties={
+            **(properties or {}),
+            "sym_name": name,
+            "function_type": type,
+            "CConv": _C_CONVENTION,
+            "linkage": _linkage(linkage),
+            "visibility_": _VISIBILITY,
+        },
+        regions=[Region() if body is None else body],
+    )
+
+
+def new_call(
+    callee: SymbolRefAttr, arguments: Sequence[SSAValue], result: Attribute | None
+) -> llvm.CallOp:
+    """What `llvm.CallOp` makes of these, in less time."""
+    return create(
+        llvm.CallOp,
+        operands=arguments,
+        result_types=[] if result is None else [result],
+        properties={
+            "callee": callee,
+            "fastmathFlags": NO_FASTMATH,
+            "CConv": _C_CONVENTION,
+            "op_bundle_sizes": _NO_BUNDLES,
+            "operandSegmentSizes": segments(len(arguments), 0),
+        },
+    )
+
+
+@lru_cache(maxsize=256)
+def _function_type(
+    inputs: tuple[Attribute, ...], output: Attribute | None
+) -> llvm.LLVMFunctionType:
+    return llvm.LLVMFunctionType(inputs, output)
 
 
 def symbol_table(op: Operation) -> Operation:
@@ -62,11 +128,12 @@ class Symbols:
         Raises PassFailedException if `name` already is something else.
         """
         module = symbol_table(user)
-        type = llvm.LLVMFunctionType(list(inputs), output)
+        type = _function_type(tuple(inputs), output)
         found = self.table(module).get(name)
         if found is None:
-            linkage = llvm.LinkageAttr("external")
-            return self.add(module, name, llvm.FuncOp(name, type, linkage=linkage))
+            return self.add(
+                module, name, new_function(StringAttr(name), type, "external")
+            )
         if not isinstance(found, llvm.FuncOp) or found.function_type != type:
             raise fail(
                 user,

@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
     Conversion,
@@ -28,6 +29,7 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     fail,
     is_convertible,
 )
+from xdsl_tvm.lowering.to_llvm._symbols import new_call, new_function
 from xdsl_tvm.passes.infra import CompilerPass
 
 
@@ -114,7 +116,7 @@ def convert_function(
 ) -> llvm.FuncOp:
     """Replaces the function `op` by an llvm.func with its body; gives the new one."""
     (region,) = op.regions
-    properties: dict[str, Attribute | None] = {}
+    properties: dict[str, Attribute] = {}
     for key in ("arg_attrs", "res_attrs"):
         attributes = op.properties.get(key, op.attributes.get(key))
         if not isinstance(attributes, ArrayAttr):
@@ -122,12 +124,12 @@ def convert_function(
         items = cast("ArrayAttr[DictionaryAttr]", attributes).data
         if any(item.data for item in items):
             properties[key] = attributes
-    new = llvm.FuncOp(
+    new = new_function(
         name,
         convert_signature(op, type),
-        linkage=llvm.LinkageAttr(linkage),
-        body=op.detach_region(region),
-        other_props=properties,
+        linkage,
+        op.detach_region(region),
+        properties,
     )
     new.location = op.location
     entry = new.body.first_block
@@ -153,9 +155,9 @@ def _lower_call(conversion: Conversion, op: func.CallOp) -> None:
     results: Sequence[Attribute] = [convert_type(type) for type in op.result_types]
     if len(results) > 1:
         raise fail(op, f"it has {len(results)} results; return at most one scalar")
-    call = llvm.CallOp(
+    call = new_call(
         op.callee,
-        *conversion.operands(op.operands),
-        return_type=results[0] if results else None,
+        conversion.operands(stored_operands(op)),
+        results[0] if results else None,
     )
     _swap(conversion, op, call)

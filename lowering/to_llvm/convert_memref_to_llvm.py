@@ -64,7 +64,7 @@ from xdsl_tvm.lowering.to_llvm._conversion import (
     pointer_type,
 )
 from xdsl_tvm.lowering.to_llvm._device_memory import ALLOCATE, FREE, ON_DEVICE
-from xdsl_tvm.lowering.to_llvm._symbols import Symbols, symbol_table
+from xdsl_tvm.lowering.to_llvm._symbols import Symbols, new_call, symbol_table
 from xdsl_tvm.passes.infra import CompilerPass
 
 _MemRef = MemRefType[Attribute]
@@ -388,12 +388,8 @@ def _alloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
     callee = run.symbols.declare_function(
         op, "aligned_alloc", [i64, i64], llvm.LLVMPointerType()
     )
-    call = llvm.CallOp(
-        callee,
-        run.at.constant(alignment, i64),
-        rounded,
-        return_type=llvm.LLVMPointerType(),
-    )
+    arguments = [run.at.constant(alignment, i64), rounded]
+    call = new_call(callee, arguments, llvm.LLVMPointerType())
     return [run.at.insert(call)]
 
 
@@ -405,7 +401,7 @@ def _dealloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
         run.at.insert_op(func.CallOp(FREE, [run.at.operand(op.operands[0])], []))
         return []
     callee = run.symbols.declare_function(op, "free", [llvm.LLVMPointerType()], None)
-    run.at.insert_op(llvm.CallOp(callee, run.at.operand(op.operands[0])))
+    run.at.insert_op(new_call(callee, [run.at.operand(op.operands[0])], None))
     return []
 
 

@@ -32,7 +32,9 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.dialects.quick_operation import create
+from xdsl_tvm.dialects.tir.constants import integer_attr
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
 from xdsl_tvm.lowering.to_llvm._conversion import convert_type, is_convertible
 from xdsl_tvm.lowering.to_llvm._parallel_bodies import (
@@ -42,7 +44,7 @@ from xdsl_tvm.lowering.to_llvm._parallel_bodies import (
     trip_count,
     work_of,
 )
-from xdsl_tvm.lowering.to_llvm._symbols import Symbols
+from xdsl_tvm.lowering.to_llvm._symbols import Symbols, new_call, new_function
 from xdsl_tvm.passes.infra import CompilerPass
 
 INDEX = IndexType()
@@ -54,6 +56,8 @@ MIN_WORK = 1 << 18
 2 µs, and so does what one thread alone writes for the loops after it, on several."""
 
 _UNIT = UnitAttr()
+_CHUNK = llvm.LLVMFunctionType([i32, i32, POINTER], i64)
+"""The type of what runs a share: its number, how many there are, and the context."""
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
@@ -251,12 +255,16 @@ def _narrow(loop: scf.ForOp, type: IntegerType | None) -> None:
     for number, bound in enumerate((loop.lb, loop.ub, loop.step)):
         owner, value = bound.owner, constant(bound)
         if value is not None:
-            made = arith.ConstantOp(IntegerAttr(value, type))
+            made = create(
+                arith.ConstantOp,
+                result_types=[type],
+                properties={"value": integer_attr(value, type)},
+            )
         elif isinstance(owner, arith.IndexCastOp) and owner.input.type == type:
             loop.operands[number] = owner.input
             continue
         else:
-            made = arith.IndexCastOp(bound, type)
+            made = create(arith.IndexCastOp, operands=[bound], result_types=[type])
         block.insert_op_before(made, loop)
         loop.operands[number] = made.results[0]
     _replace_variable(loop.body.block, type)
@@ -272,7 +280,7 @@ def _replace_variable(block: Block, type: IntegerType) -> None:
         if isinstance(user, arith.IndexCastOp):
             Rewriter.replace_op(user, [], [new])
     if old.first_use is not None:
-        wide = arith.IndexCastOp(new, INDEX)
+        wide = create(arith.IndexCastOp, operands=[new], result_types=[INDEX])
         first = block.first_op
         assert first is not None
         block.insert_op_before(wide, first)
@@ -384,18 +392,13 @@ class _Outliner:
                 to.binary(arith.AddiOp, first, to.binary(arith.MuliOp, each, step))
                 for each in (begin, end)
             ]
-        low, high = (to.insert(arith.IndexCastOp(each, INDEX)) for each in bounds)
+        low, high = (to.emit(arith.IndexCastOp, [each], INDEX) for each in bounds)
         block.add_op(func.CallOp(body.sym_name.data, [low, high, *values], []))
         block.add_op(llvm.ReturnOp(to.number(0)))
         for op in block.ops:
             op.location = self.loop.location
         name = self._name("chunk")
-        chunk = llvm.FuncOp(
-            name,
-            llvm.LLVMFunctionType([i32, i32, POINTER], i64),
-            linkage=llvm.LinkageAttr("internal"),
-            body=Region(block),
-        )
+        chunk = new_function(StringAttr(name), _CHUNK, "internal", Region(block))
         self._add_function(name, chunk)
         return chunk
 
@@ -412,7 +415,7 @@ class _Outliner:
         limit = trips
         if least > 1:
             few = to.less(_SLT, trips, to.number(least))
-            limit = to.insert(arith.SelectOp(few, to.number(1), trips))
+            limit = to.emit(arith.SelectOp, [few, to.number(1), trips], i64)
         context = self._context_slot()
         fields = [low, trips, *map(to.passed, self.captures.values)]
         for number, value in enumerate(fields):
@@ -421,12 +424,16 @@ class _Outliner:
             self.loop, LAUNCH, [POINTER, POINTER, i64], i64
         )
         address = to.insert(llvm.AddressOfOp(SymbolRefAttr(chunk.sym_name), POINTER))
-        to.insert(llvm.CallOp(callee, address, context, limit, return_type=i64))
+        to.insert(new_call(callee, [address, context, limit], i64))
 
     def _context_slot(self) -> SSAValue:
         """Memory for the context, which a loop around this one uses again."""
         entry = self.function.body.blocks[0]
-        one = arith.ConstantOp(IntegerAttr(1, i64))
+        one = create(
+            arith.ConstantOp,
+            result_types=[i64],
+            properties={"value": integer_attr(1, i64)},
+        )
         slot = create(
             llvm.AllocaOp,
             operands=[one.result],
@@ -449,7 +456,7 @@ def _require_passable(type: Attribute) -> None:
 
 def _replace_operands(region: Region, mapping: dict[SSAValue, SSAValue]) -> None:
     for op in all_ops(region):
-        for index, operand in enumerate(op.operands):
+        for index, operand in enumerate(stored_operands(op)):
             new = mapping.get(operand)
             if new is not None:
                 op.operands[index] = new
@@ -459,13 +466,13 @@ def _share(
     to: _Builder, number: SSAValue, count: SSAValue, trips: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
     """The range of iterations of a share; the first shares get one more."""
-    place = to.insert(arith.ExtUIOp(number, i64))
-    shares = to.insert(arith.ExtUIOp(count, i64))
+    place = to.emit(arith.ExtUIOp, [number], i64)
+    shares = to.emit(arith.ExtUIOp, [count], i64)
     size = to.binary(arith.DivUIOp, trips, shares)
     rest = to.binary(arith.RemUIOp, trips, shares)
     before = to.binary(arith.MinUIOp, place, rest)
     begin = to.binary(arith.AddiOp, to.binary(arith.MuliOp, place, size), before)
-    extra = to.insert(arith.ExtUIOp(to.less(_ULT, place, rest), i64))
+    extra = to.emit(arith.ExtUIOp, [to.less(_ULT, place, rest)], i64)
     end = to.binary(arith.AddiOp, to.binary(arith.AddiOp, begin, size), extra)
     return begin, end
 
@@ -481,31 +488,17 @@ class _Builder(LocatedBuilder):
 
     def number(self, value: int) -> SSAValue:
         """An `i64`."""
-        return self.insert(arith.ConstantOp(IntegerAttr(value, i64)))
+        return self.emit(arith.ConstantOp, [], i64, value=integer_attr(value, i64))
 
     def binary(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Arithmetic on `i64`."""
         flags = kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp)
         properties: dict[str, Attribute] = {"overflowFlags": _NO_OVERFLOW}
-        return self.insert(
-            create(
-                kind,
-                operands=[lhs, rhs],
-                result_types=[i64],
-                properties=properties if flags else {},
-            )
-        )
+        return self.emit(kind, [lhs, rhs], i64, **(properties if flags else {}))
 
     def less(self, predicate: IntegerAttr, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """Whether one number is less."""
-        return self.insert(
-            create(
-                arith.CmpiOp,
-                operands=[lhs, rhs],
-                result_types=[i1],
-                properties={"predicate": predicate},
-            )
-        )
+        return self.emit(arith.CmpiOp, [lhs, rhs], i1, predicate=predicate)
 
     def field(
         self, context: SSAValue, type: llvm.LLVMStructType, number: int
@@ -548,7 +541,7 @@ class _Builder(LocatedBuilder):
 
     def wide(self, value: SSAValue) -> SSAValue:
         """An index as `i64`."""
-        return self.insert(arith.IndexCastOp(value, i64))
+        return self.emit(arith.IndexCastOp, [value], i64)
 
     def passed(self, value: SSAValue) -> SSAValue:
         """A value in the type that it has in the context."""
@@ -562,7 +555,5 @@ class _Builder(LocatedBuilder):
         if value.type == type:
             return value
         if INDEX in (value.type, type):
-            return self.insert(arith.IndexCastOp(value, type))
-        return self.insert(
-            create(UnrealizedConversionCastOp, operands=[value], result_types=[type])
-        )
+            return self.emit(arith.IndexCastOp, [value], type)
+        return self.emit(UnrealizedConversionCastOp, [value], type)

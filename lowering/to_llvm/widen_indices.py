@@ -13,8 +13,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
-from xdsl_tvm.dialects.quick_accessors import stored_operands
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands
 from xdsl_tvm.dialects.quick_operation import erase
+from xdsl_tvm.dialects.tir.constants import integer_attr
 from xdsl_tvm.lowering.integer_constants import integer_constant
 from xdsl_tvm.passes.infra import CompilerPass
 
@@ -116,7 +117,7 @@ _is_sum = of_classes(*_KINDS)
 
 def _is_exact(op: Operation | Block) -> TypeGuard[_Sum]:
     """Whether this is arithmetic of i32 whose result is that of the integers."""
-    if not _is_sum(op) or op.result.type != i32:
+    if not _is_sum(op) or first_result(op).type != i32:
         return False
     return arith.IntegerOverflowFlag.NSW in op.overflow_flags.data
 
@@ -146,7 +147,7 @@ def _cast(narrow: SSAValue) -> SSAValue:
     """A value that is no sum or product, as an index."""
     owner, builder = narrow.owner, _after(narrow)
     if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        number = IntegerAttr(owner.value.value, _INDEX)
+        number = integer_attr(owner.value.value.data, _INDEX)
         return builder.emit(arith.ConstantOp, [], _INDEX, value=number)
     return builder.emit(arith.IndexCastOp, [narrow], _INDEX)
 
@@ -168,6 +169,10 @@ def _erase_unused(op: _Sum) -> None:
     pending: list[Operation | Block] = [op]
     while pending:
         unused = pending.pop()
-        if _is_exact(unused) and unused.parent is not None and not unused.result.uses:
+        if (
+            _is_exact(unused)
+            and unused.parent is not None
+            and first_result(unused).first_use is None
+        ):
             pending += [each.owner for each in stored_operands(unused)]
             erase(unused)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    i64,
+)
 from xdsl.ir import SSAValue
 
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.lowering.tir.conversion.calling_convention import is_direct
 from xdsl_tvm.lowering.tir.conversion.emitter import INDEX, Emitter
 from xdsl_tvm.lowering.tir.conversion.types import AnyMemRef, memref_of
@@ -136,17 +144,25 @@ def flat(cv: Emitter, value: SSAValue, size: Extent) -> SSAValue:
     if type_.get_num_dims() == 1:
         return value
     static = size if isinstance(size, int) else DYNAMIC_INDEX
-    op = memref.ReinterpretCastOp(
-        value,
-        [],
-        [] if isinstance(size, int) else [size],
-        [],
-        [0],
-        [static],
-        [1],
-        memref_of((static,), type_.element_type, address_space(value)),
+    sizes = [] if isinstance(size, int) else [size]
+    op = create(
+        memref.ReinterpretCastOp,
+        operands=[value, *sizes],
+        result_types=[memref_of((static,), type_.element_type, address_space(value))],
+        properties={
+            "static_offsets": _static(0),
+            "static_sizes": _static(static),
+            "static_strides": _static(1),
+            "operandSegmentSizes": segments(1, 0, len(sizes), 0),
+        },
     )
     return cv.emit(op).result
+
+
+@lru_cache(maxsize=1024)
+def _static(number: int) -> DenseArrayBase:
+    """The attribute of a static offset, size or stride of rank 1."""
+    return DenseArrayBase.from_list(i64, [number])
 
 
 def forget_extent(cv: Emitter, value: SSAValue) -> SSAValue:
