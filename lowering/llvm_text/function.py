@@ -11,7 +11,9 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import tvm_llvm
+from xdsl_tvm.dialects.all_ops import ops_in
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands, type_of
 from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
 from xdsl_tvm.lowering.llvm_text.types import constant_text, name_text, space_of
 
@@ -22,17 +24,20 @@ _is_constant = of_classes(
 
 def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
     """The successors of a terminator with the arguments they get."""
+    if not _is_jump(op):
+        return []
     if isinstance(op, llvm.BrOp):
-        return [(op.successor, op.arguments)]
+        return [(op.successors[0], stored_operands(op))]
     if isinstance(op, llvm.CondBrOp):
         return [
             (op.then_block, op.then_arguments),
             (op.else_block, op.else_arguments),
         ]
-    if isinstance(op, tvm_llvm.SwitchOp):
-        cases = [(block, arguments) for _, block, arguments in op.cases]
-        return [(op.default_destination, op.default_operands), *cases]
-    return []
+    cases = [(block, arguments) for _, block, arguments in op.cases]
+    return [(op.default_destination, op.default_operands), *cases]
+
+
+_is_jump = of_classes(llvm.BrOp, llvm.CondBrOp, tvm_llvm.SwitchOp)
 
 
 _WORD = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -61,7 +66,7 @@ class FunctionEmitter:
         for block in blocks:
             for argument in block.args:
                 self.values.setdefault(argument, self.fresh())
-            for inner in block.ops:
+            for inner in ops_in(block):
                 if not self.add_constant(inner):
                     for result in inner.results:
                         self.values[result] = self._name(inner, result)
@@ -91,9 +96,10 @@ class FunctionEmitter:
 
     def _name(self, op: Operation, result: SSAValue) -> str:
         """A new local name, which for arrays in kernels tells which one it is."""
-        hint = result.name_hint or ""
-        if self.module.sm and isinstance(op, llvm.AllocaOp) and _WORD.fullmatch(hint):
-            return f"%{hint}.{self.fresh()[1:]}"
+        if self.module.sm and isinstance(op, llvm.AllocaOp):
+            hint = result.name_hint or ""
+            if _WORD.fullmatch(hint):
+                return f"%{hint}.{self.fresh()[1:]}"
         return self.fresh()
 
     def fresh(self) -> str:
@@ -106,7 +112,7 @@ class FunctionEmitter:
         if not _is_constant(op):
             return False
         if isinstance(op, llvm.ConstantOp):
-            text = constant_text(op.value, op.result.type, self.types)
+            text = constant_text(op.value, first_result(op).type, self.types)
         elif isinstance(op, llvm.AddressOfOp):
             text = self._address(op)
         elif isinstance(op, llvm.UndefOp):
@@ -116,7 +122,7 @@ class FunctionEmitter:
             text = "null" if pointer else "zeroinitializer"
         else:
             text = "poison"
-        self.values[op.results[0]] = text
+        self.values[first_result(op)] = text
         return True
 
     def _address(self, op: llvm.AddressOfOp) -> str:
@@ -147,11 +153,11 @@ class FunctionEmitter:
 
     def type(self, value: SSAValue) -> str:
         """The type of a value."""
-        return self.types.text(value.type)
+        return self.types.text(type_of(value))
 
     def typed(self, value: SSAValue) -> str:
         """The operand with its type before it."""
-        return f"{self.types.text(value.type)} {self.value(value)}"
+        return f"{self.types.text(type_of(value))} {self.value(value)}"
 
     def typed_list(self, values: Iterable[SSAValue]) -> str:
         """Operands with types, separated by commas."""
@@ -163,7 +169,7 @@ class FunctionEmitter:
 
     def assign(self, op: Operation, text: str) -> None:
         """Adds the instruction that defines the only result of `op`."""
-        self.lines.append(f"  {self.values[op.results[0]]} = {text}")
+        self.lines.append(f"  {self.values[first_result(op)]} = {text}")
 
     def call_intrinsic(
         self,

@@ -20,6 +20,8 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
+from xdsl_tvm.dialects.all_ops import ops_in
+from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands, type_of
 from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter, edges, fast_math
 from xdsl_tvm.lowering.llvm_text.intrinsics import overloaded_name
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import available_name
@@ -77,7 +79,7 @@ def emit_block(e: FunctionEmitter, block: Block) -> None:
     if last is None or last.__class__ not in TERMINATORS:
         name = "nothing" if last is None else f"'{last.name}'"
         raise DiagnosticException(f"a block ends with {name}: it needs a terminator")
-    for op in block.ops:
+    for op in ops_in(block):
         handler = HANDLERS.get(op.__class__)
         if handler is not None:
             handler(e, op)
@@ -115,7 +117,7 @@ def _upstream_name(op: Operation) -> str:
 
 
 def _binary(e: FunctionEmitter, op: Operation, flags: str = "") -> None:
-    lhs, rhs = op.operands
+    lhs, rhs = stored_operands(op)
     e.assign(
         op,
         f"{_upstream_name(op)} {flags}{e.type(lhs)} {e.value(lhs)}, {e.value(rhs)}",
@@ -166,7 +168,8 @@ def _fneg(e: FunctionEmitter, op: llvm.FNegOp) -> None:
 @_emits(llvm.ICmpOp)
 def _icmp(e: FunctionEmitter, op: llvm.ICmpOp) -> None:
     predicate = llvm.ICmpPredicateFlag.from_int(op.predicate.value.data)
-    e.assign(op, f"icmp {predicate} {e.typed(op.lhs)}, {e.value(op.rhs)}")
+    lhs, rhs = stored_operands(op)
+    e.assign(op, f"icmp {predicate} {e.typed(lhs)}, {e.value(rhs)}")
 
 
 @_emits(llvm.FCmpOp)
@@ -190,7 +193,7 @@ def _compare(e: FunctionEmitter, op: tvm_llvm.ICmpOp | tvm_llvm.FCmpOp) -> None:
 
 @_emits(llvm.SelectOp, tvm_llvm.SelectOp)
 def _select(e: FunctionEmitter, op: Operation) -> None:
-    e.assign(op, f"select {fast_math(op)}{e.typed_list(op.operands)}")
+    e.assign(op, f"select {fast_math(op)}{e.typed_list(stored_operands(op))}")
 
 
 @_emits(tvm_llvm.FreezeOp)
@@ -202,10 +205,9 @@ def _freeze(e: FunctionEmitter, op: tvm_llvm.FreezeOp) -> None:
 
 
 def _cast(e: FunctionEmitter, op: Operation, flags: str = "") -> None:
+    (source,) = stored_operands(op)
     e.assign(
-        op,
-        f"{_upstream_name(op)} {flags}{e.typed(op.operands[0])} "
-        f"to {e.type(op.results[0])}",
+        op, f"{_upstream_name(op)} {flags}{e.typed(source)} to {e.type(first_result(op))}"
     )
 
 
@@ -283,13 +285,15 @@ def _position(op: llvm.ExtractValueOp | llvm.InsertValueOp) -> str:
 
 @_emits(llvm.GEPOp)
 def _gep(e: FunctionEmitter, op: llvm.GEPOp) -> None:
-    if op.noWrapFlags.value.data & 1 or op.inbounds is not None:
+    kinds = op.noWrapFlags.value.data
+    if kinds & 1 or op.inbounds is not None:
         flags = "inbounds "
     else:
-        flags = "nusw " if op.noWrapFlags.value.data & 2 else ""
-    if op.noWrapFlags.value.data & 4:
+        flags = "nusw " if kinds & 2 else ""
+    if kinds & 4:
         flags += "nuw "
-    dynamic = iter(op.ssa_indices)
+    pointer, *indices_of_values = stored_operands(op)
+    dynamic = iter(indices_of_values)
     indices = [
         e.typed(next(dynamic)) if number == llvm.GEP_USE_SSA_VAL else f"i32 {number}"
         for number in numbers_of(cast(Attribute, op.rawConstantIndices))
@@ -297,7 +301,7 @@ def _gep(e: FunctionEmitter, op: llvm.GEPOp) -> None:
     e.assign(
         op,
         f"getelementptr {flags}{e.types.text(op.elem_type)}, "
-        f"{', '.join([e.typed(op.ptr), *indices])}",
+        f"{', '.join([e.typed(pointer), *indices])}",
     )
 
 
@@ -315,13 +319,14 @@ def _alloca(e: FunctionEmitter, op: llvm.AllocaOp) -> None:
 @_emits(llvm.LoadOp, tvm_llvm.LoadOp)
 def _load(e: FunctionEmitter, op: llvm.LoadOp | tvm_llvm.LoadOp) -> None:
     before, tail = _access(e, op)
-    e.assign(op, f"load {before}{e.type(op.results[0])}, {e.typed(op.operands[0])}{tail}")
+    (address,) = stored_operands(op)
+    e.assign(op, f"load {before}{e.type(first_result(op))}, {e.typed(address)}{tail}")
 
 
 @_emits(llvm.StoreOp, tvm_llvm.StoreOp)
 def _store(e: FunctionEmitter, op: llvm.StoreOp | tvm_llvm.StoreOp) -> None:
     before, tail = _access(e, op)
-    e.line(f"store {before}{e.typed_list(op.operands)}{tail}")
+    e.line(f"store {before}{e.typed_list(stored_operands(op))}{tail}")
 
 
 def _access(e: FunctionEmitter, op: Operation) -> tuple[str, str]:
@@ -413,14 +418,14 @@ def _loop(e: FunctionEmitter, op: Operation) -> str:
 
 @_emits(llvm.BrOp)
 def _br(e: FunctionEmitter, op: llvm.BrOp) -> None:
-    e.line(f"br {_label(e, op, 0, op.successor)}{_loop(e, op)}")
+    e.line(f"br {_label(e, op, 0, op.successors[0])}{_loop(e, op)}")
 
 
 @_emits(llvm.CondBrOp)
 def _cond_br(e: FunctionEmitter, op: llvm.CondBrOp) -> None:
-    then, otherwise = op.then_block, op.else_block
+    then, otherwise = op.successors
     e.line(
-        f"br {e.typed(op.cond)}, {_label(e, op, 0, then)}, "
+        f"br {e.typed(stored_operands(op)[0])}, {_label(e, op, 0, then)}, "
         f"{_label(e, op, 1, otherwise)}{_loop(e, op)}"
     )
 
@@ -513,12 +518,13 @@ def _inline_asm(e: FunctionEmitter, op: llvm.InlineAsmOp) -> None:
 
 def _intrinsic(e: FunctionEmitter, op: Operation, name: str) -> None:
     """Calls `name` with the operands of `op`, adding the overload suffix."""
-    types = [operand.type for operand in op.operands]
-    result = op.results[0].type if op.results else None
+    operands = stored_operands(op)
+    types = [*map(type_of, operands)]
+    result = first_result(op).type if op.results else None
     e.call_intrinsic(
         op,
         overloaded_name(name, result, types),
-        [e.typed(operand) for operand in op.operands],
+        [*map(e.typed, operands)],
         types,
         fast_math(op),
     )

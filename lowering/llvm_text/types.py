@@ -91,6 +91,9 @@ class TypeTable:
 
     def __init__(self) -> None:
         self._texts: dict[Attribute, str] = {}
+        # By identity: hashing a type takes longer than all else here. It is kept, so
+        # that no other one gets its identity.
+        self._known: dict[int, tuple[Attribute, str]] = {}
         self.structs: dict[str, str] = {}
 
     def text(self, type: Attribute) -> str:
@@ -98,10 +101,14 @@ class TypeTable:
 
         Raises DiagnosticException for a type that LLVM does not have.
         """
+        known = self._known.get(id(type))
+        if known is not None:
+            return known[1]
         text = self._texts.get(type)
         if text is None:
             text = self._spell(type)
             self._texts[type] = text
+        self._known[id(type)] = type, text
         return text
 
     def list(self, types: Iterable[Attribute]) -> str:

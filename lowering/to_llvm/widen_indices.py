@@ -73,11 +73,11 @@ class WidenIndices(CompilerPass):
             elif _is_loop(each):
                 loops.append(each)
         for cast in casts:
-            narrow = cast.input
+            (narrow,) = stored_operands(cast)
             owner = narrow.owner
             if _is_exact(owner):
                 _widen(narrow, wide)
-                cast.result.replace_all_uses_with(wide[narrow])
+                first_result(cast).replace_all_uses_with(wide[narrow])
                 erase(cast)
                 _erase_unused(owner)
         for loop in loops:
@@ -91,20 +91,23 @@ _is_loop = of_classes(scf.ForOp)
 def _widen_loop(loop: scf.ForOp, wide: dict[SSAValue, SSAValue]) -> None:
     """Makes the variable of a loop an index if one is made of it."""
     narrow = loop.body.block.args[0]
-    if narrow.type != i32 or (integer_constant(loop.step) or 0) <= 0:
+    low, high, step = stored_operands(loop)[:3]
+    if narrow.type != i32 or (integer_constant(step) or 0) <= 0:
         return
     users = [use.operation for use in narrow.uses]
-    casts = [each for each in users if _is_cast(each) and each.result.type == _INDEX]
+    casts = [
+        each for each in users if _is_cast(each) and first_result(each).type == _INDEX
+    ]
     if not casts:
         return
-    for position, bound in enumerate((loop.lb, loop.ub, loop.step)):
+    for position, bound in enumerate((low, high, step)):
         _widen(bound, wide)
         loop.operands[position] = wide[bound]
     body = loop.body.block
     variable = body.insert_arg(_INDEX, 0, narrow.location)
     variable.name_hint = narrow.name_hint
     for cast in casts:
-        cast.result.replace_all_uses_with(variable)
+        first_result(cast).replace_all_uses_with(variable)
         erase(cast)
     if narrow.first_use is not None:
         again = _after(variable).emit(arith.IndexCastOp, [variable], i32)
