@@ -10,6 +10,7 @@ from xdsl_tvm.dialects.all_ops import all_ops as all_ops
 from xdsl_tvm.dialects.all_ops import enter_regions
 from xdsl_tvm.dialects.all_ops import ops_in as ops_in
 from xdsl_tvm.dialects.all_ops import ops_of as ops_of
+from xdsl_tvm.dialects.all_ops import ops_with as ops_with
 
 
 def all_values(root: Operation) -> Iterator[SSAValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from itertools import compress
 from operator import attrgetter
@@ -58,7 +58,10 @@ def ops_in(block: Block) -> list[Operation]:
 
 
 _next: Callable[[Operation], Operation | None] = attrgetter("_next_op")
-"""`op.next_op`, without a call of Python for each of all ops."""
+"""`op.next_op`, without a call of Python for each of all ops; those below, too."""
+_first: Callable[[Block], Operation | None] = attrgetter("_first_op")
+_previous: Callable[[Block], Block | None] = attrgetter("_prev_block")
+_last_block: Callable[[Region], Block | None] = attrgetter("_last_block")
 _is_region = of_classes(Region)
 _classes = cache(DerivedClasses)
 
@@ -69,6 +72,12 @@ def ops_of(root: Operation | Region, *classes: type[_T]) -> list[_T]:
     # Without bytecode for an op: most passes of a pipeline find nothing this way.
     found = compress(ops, map(_classes(classes).__getitem__, map(type, ops)))
     return list(cast("Iterator[_T]", found))
+
+
+def ops_with(root: Operation | Region, classes: Container[type]) -> list[Operation]:
+    """Those of `all_ops` whose class is one of these, derived classes aside."""
+    ops = all_ops(root)
+    return list(compress(ops, map(classes.__contains__, map(type, ops))))
 
 
 def enter_regions(op: Operation, pending: list[Operation | None]) -> None:
@@ -82,7 +91,7 @@ def enter_regions(op: Operation, pending: list[Operation | None]) -> None:
 
 
 def _enter(region: Region, pending: list[Operation | None]) -> None:
-    block = region.last_block
+    block = _last_block(region)
     while block is not None:
-        pending.append(block.first_op)
-        block = block.prev_block
+        pending.append(_first(block))
+        block = _previous(block)

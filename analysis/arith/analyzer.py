@@ -23,9 +23,10 @@ The parts, each usable through the analyzer only: `const_int_bound`, `modular_se
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
@@ -217,29 +218,40 @@ class Analyzer:
         with self.assumed(parts):
             yield
 
-    @contextmanager
-    def assumed(self, parts: Iterable[Expr]) -> Generator[None]:
+    def assumed(self, parts: Iterable[Expr]) -> AbstractContextManager[None]:
         """A scope in which conditions are true, which are no conjunctions.
 
         They become facts as they are: `constraint` simplifies them too.
         """
-        memo, parts = self.memo, tuple(parts)
+        return _Scope(self, parts)
+
+    def mark(self) -> _State:
+        """What is known, for `rewind`."""
+        return (
+            self.memo,
+            self.facts.mark(),
+            self._comparisons.mark(),
+            self._ranges.mark(),
+            self._intervals.mark(),
+        )
+
+    def rewind(self, state: _State) -> None:
+        """Forget what was added since the mark; marks are used last first."""
+        self.memo, facts, comparisons, ranges, intervals = state
+        self._intervals.rewind(intervals)
+        self._ranges.rewind(ranges)
+        self._comparisons.rewind(comparisons)
+        self.facts.rewind(facts)
+
+    def assume(self, parts: Iterable[Expr]) -> None:
+        """Let conditions be true, to the end of the scope; see `assumed`."""
+        parts = tuple(parts)
         if parts:
             self.memo = Memo()
-        facts, comparisons = self.facts.mark(), self._comparisons.mark()
-        ranges, intervals = self._ranges.mark(), self._intervals.mark()
-        try:
-            for part in parts:
-                self.facts.assume(part)
-                self._comparisons.assume(part)
-                self._intervals.assume(part)
-            yield
-        finally:
-            self._intervals.rewind(intervals)
-            self._ranges.rewind(ranges)
-            self._comparisons.rewind(comparisons)
-            self.facts.rewind(facts)
-            self.memo = memo
+        for part in parts:
+            self.facts.assume(part)
+            self._comparisons.assume(part)
+            self._intervals.assume(part)
 
     constraint_scope = constraint
 
@@ -480,7 +492,34 @@ class Analyzer:
         return self.const_int_bound(self.rewrite_simplify(node)).max < value
 
 
+_Marks: TypeAlias = tuple[int, ...]
+_State: TypeAlias = tuple[Memo, _Marks, int, int, int]
+
+
+class _Scope:
+    """The scope of `Analyzer.assumed`: loops have one each, so it is to be cheap."""
+
+    __slots__ = ("_analyzer", "_parts", "_state")
+
+    def __init__(self, analyzer: Analyzer, parts: Iterable[Expr]) -> None:
+        self._analyzer = analyzer
+        self._parts = parts
+
+    def __enter__(self) -> None:
+        self._state = self._analyzer.mark()
+        try:
+            self._analyzer.assume(self._parts)
+        except BaseException:
+            self._analyzer.rewind(self._state)
+            raise
+
+    def __exit__(self, *error: object) -> None:
+        self._analyzer.rewind(self._state)
+
+
 def _leaf(var: Expr | SSAValue) -> Value:
+    if var.__class__ is Value:
+        return cast(Value, var)
     node = Value(var) if isinstance(var, SSAValue) else var
     if not isinstance(node, Value):
         raise ValueError(f"only values can be bound, got {node}")
@@ -499,7 +538,9 @@ def _check_binding(var: Value, what: Range | Expr) -> None:
     for part in parts:
         if part.dtype is not var.dtype and part.dtype != var.dtype:
             raise ValueError(f"{var} has type {var.dtype}, its value {part.dtype}")
-    if var.value in leaf_values(*parts):
+    if any(
+        part.__class__ is not Const and var.value in leaf_values(part) for part in parts
+    ):
         raise ValueError(f"{var} cannot be bound to what is made of it")
 
 

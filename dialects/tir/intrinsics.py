@@ -30,6 +30,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.quick_operation import value_of
 from xdsl_tvm.dialects.tir.builtin_rules import CallEffect
 from xdsl_tvm.dialects.tir.builtins_table import (
@@ -187,10 +188,14 @@ def builtin_name(item: BuiltinCall) -> str | None:
     None for what is no call of a builtin. The names of ops that stand for a builtin are
     its own: `ret` for a `tir.ret`.
     """
-    op = item.owner if isinstance(item, SSAValue) else item
-    if isinstance(op, CallOp):
+    op = item if _is_operation(item) else value_of(item).owner
+    if _is_call(op):
         return op.callee.data
-    return NAMED_OPS.get(op.name) if isinstance(op, Operation) else None
+    return NAMED_OPS.get(op.name) if _is_operation(op) else None
+
+
+_is_operation = of_classes(Operation)
+_is_call = of_classes(CallOp)
 
 
 class _CalleeExists(SymbolUserOpInterface):

@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_with
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.lowering.to_llvm._conversion import (
@@ -83,10 +83,9 @@ class ConvertArithToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lowering = _Lowering()
-        for inner in all_ops(op):
-            handler = _HANDLERS.get(type(inner))
-            if handler is not None and not works_on_tensors(inner):
-                lowering.lower(inner, handler)
+        for inner in ops_with(op, _HANDLERS):
+            if not works_on_tensors(inner):
+                lowering.lower(inner, _HANDLERS[type(inner)])
         lowering.at.finish()
 
 

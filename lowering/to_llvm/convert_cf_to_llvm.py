@@ -17,9 +17,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.dialects.quick_operation import create, segments
 from xdsl_tvm.lowering.to_llvm._blocks import split_behind
 from xdsl_tvm.lowering.to_llvm._conversion import (
@@ -67,7 +68,7 @@ class ConvertCFToLLVM(CompilerPass):
         branches: list[Operation] = []
         asserts: list[cf.AssertOp] = []
         targets: dict[Block, None] = {}
-        for inner in all_ops(op):
+        for inner in ops_of(op, cf.AssertOp, *_BRANCHES):
             if _is_assertion(inner):
                 asserts.append(inner)
             elif type(inner) in _BRANCHES:
@@ -79,7 +80,7 @@ class ConvertCFToLLVM(CompilerPass):
             conversion.convert_block_args(target)
         for branch in branches:
             kind = _RENAMED.get(type(branch))
-            if kind is not None and all(map(_is_own_form, branch.operands)):
+            if kind is not None and all(map(_is_own_form, stored_operands(branch))):
                 become(branch, kind, branch.properties, branch.attributes)
                 continue
             conversion.start(branch)

@@ -19,8 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation
 
-from xdsl_tvm.analysis.all_ops import all_ops
-from xdsl_tvm.dialects.by_class import of_classes
+from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.dialects.quick_operation import create
 from xdsl_tvm.lowering.to_llvm._conversion import (
@@ -60,9 +59,7 @@ class ConvertFuncToLLVM(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         conversion = Conversion()
-        for inner in all_ops(op):
-            if not _is_lowered_here(inner):
-                continue
+        for inner in ops_of(op, func.CallOp, func.FuncOp, func.ReturnOp):
             if isinstance(inner, func.FuncOp):
                 _lower_function(conversion, inner)
             elif isinstance(inner, func.ReturnOp):
@@ -73,9 +70,6 @@ class ConvertFuncToLLVM(CompilerPass):
                 conversion.start(inner)
                 _lower_call(conversion, inner)
         conversion.finish()
-
-
-_is_lowered_here = of_classes(func.CallOp, func.FuncOp, func.ReturnOp)
 
 
 def _swap(conversion: Conversion, op: Operation, new: Operation) -> None:

@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import ops_in, ops_of
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
@@ -30,7 +30,7 @@ _DIVISIONS = (llvm.SDivOp, llvm.UDivOp, llvm.SRemOp, llvm.URemOp)
 _VECTORIZE = "vectorize.enable"
 _is_division = of_classes(*_DIVISIONS)
 _is_call = of_classes(llvm.CallOp)
-_is_function = of_classes(llvm.FuncOp)
+_is_looked_at = of_classes(llvm.CallOp, *_DIVISIONS)
 _BRANCHES = (llvm.BrOp, llvm.CondBrOp, tvm_llvm.SwitchOp)
 
 
@@ -65,7 +65,7 @@ class KeepDivisionsScalar(CompilerPass):
     name = "tvm-keep-divisions-scalar"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in all_ops(op) if _is_function(f)]
+        functions = ops_of(op, llvm.FuncOp)
         hazards = _Hazards(functions)
         for function in functions:
             for branch in _closing_branches(function.body, hazards.blocks):
@@ -81,7 +81,7 @@ class _Hazards:
         self._tables: dict[Operation, dict[str, Operation]] = {}
         for function in functions:
             for block in function.body.blocks:
-                for op in block.ops:
+                for op in filter(_is_looked_at, ops_in(block)):
                     if _is_call(op):
                         callee = self._callee(op)
                         if callee is None:

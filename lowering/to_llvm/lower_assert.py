@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
+from xdsl_tvm.analysis.all_ops import ops_in
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH
@@ -152,7 +153,7 @@ class _Code:
         return {
             op: callee
             for block in function.regions[0].blocks
-            for op in block.ops
+            for op in filter(_is_call, ops_in(block))
             if (callee := _callee(op)) is not None
         }
 
@@ -221,13 +222,11 @@ _is_call = of_classes(func.CallOp, llvm.CallOp)
 
 def _asserts(function: func.FuncOp) -> Iterator[cf.AssertOp]:
     for block in function.body.blocks:
-        yield from filter(_is_assertion, block.ops)
+        yield from filter(_is_assertion, ops_in(block))
 
 
-def _callee(op: Operation) -> str | None:
+def _callee(op: func.CallOp | llvm.CallOp) -> str | None:
     """The function that a call runs, or the chunk that a launch has threads run."""
-    if not _is_call(op):
-        return None
     if isinstance(op, func.CallOp):
         return op.callee.string_value()
     if op.callee != SymbolRefAttr(LAUNCH):

@@ -174,9 +174,10 @@ class _Text:
 
     def is_eligible(self, tree: Expr) -> bool:
         """Whether a tree can be bound, its variables aside."""
-        if isinstance(tree, Const | Value | Ramp | Broadcast):
+        if tree.__class__ in _NEVER_BOUND:
             return False
-        return fold(tree, _is_clean, self._clean)
+        known = self._clean.get(tree)
+        return fold(tree, _is_clean, self._clean) if known is None else known
 
     def is_bindable(self, tree: Expr) -> bool:
         """Whether a tree has no variables but parameters, loop variables and bindings."""
@@ -204,6 +205,9 @@ class _Text:
                     stack += reversed(part.operands)
             self._parts[tree] = tuple(found)
         return self._parts[tree]
+
+
+_NEVER_BOUND = frozenset({Const, Value, Ramp, Broadcast})
 
 
 def _is_clean(node: Expr, operands: list[bool]) -> bool:

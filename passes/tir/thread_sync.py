@@ -134,7 +134,10 @@ def _accesses(func: tir.FuncOp, scope: StorageScope) -> bool:
     # By identity first: there are few types, and most ops have no memory.
     elsewhere: set[int] = set()
     for op in all_ops(func):
-        for operand in stored_operands(op):
+        operands = stored_operands(op)
+        if elsewhere.issuperset(map(id, map(type_of, operands))):
+            continue
+        for operand in operands:
             type_ = type_of(operand)
             if id(type_) in elsewhere:
                 continue
