@@ -13,7 +13,16 @@ from functools import cache, lru_cache
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, LocationAttr, i32
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue, SSAValues
+from xdsl.ir import (
+    Attribute,
+    Block,
+    IRNode,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+)
 from xdsl.irdl import AttrSizedOperandSegments, IRDLOperation, OptionalDef
 from xdsl.rewriter import Rewriter
 
@@ -135,6 +144,24 @@ def quicken_creation(kinds: Iterable[type[Operation]]) -> None:
 
 
 _CREATE = "create"
+
+
+def quicken_insertion(kinds: Iterable[type[Operation]]) -> None:
+    """Makes the insertion of operations of these classes quick.
+
+    A block that gets an operation asks whether it is in the operation, by a walk to the
+    outermost one. It never is where the operation has no regions.
+    """
+    for kind in kinds:
+        if issubclass(kind, IRDLOperation) and not kind.get_irdl_definition().regions:
+            setattr(kind, _IS_ANCESTOR, _is_ancestor_without_regions)
+
+
+_IS_ANCESTOR = "is_ancestor"
+
+
+def _is_ancestor_without_regions(self: Operation, op: IRNode) -> bool:
+    return self is op or (bool(self.regions) and Operation.is_ancestor(self, op))
 
 
 class QuickOperation(IRDLOperation):

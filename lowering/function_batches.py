@@ -17,6 +17,7 @@ from xdsl.ir import Operation
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.lowering.compile_units import Unit, is_alone
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.passes.infra.module_symbols import named_symbols
@@ -51,7 +52,7 @@ class Batch:
         """The LLVM IR of copies of the operations; arguments as of `Unit.lower`."""
         module = self.operations[0].parent_op()
         assert isinstance(module, ModuleOp)
-        copies = [op.clone() for op in self.operations]
+        copies = [*map(copy_of, self.operations)]
         unit = Unit(self.name, ModuleOp(copies, dict(module.attributes)))
         return unit.lower(ctx, vector_bytes, data, features=features)
 

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.dialects.rare_collections import rare_collections
 from xdsl_tvm.lowering.progress import Progress
 from xdsl_tvm.passes.infra import (
@@ -305,7 +306,7 @@ def run_pipeline(
     first pass whose result is broken.
     """
     steps = pipeline_steps(passes)
-    trail = Trail(ctx, module.clone())
+    trail = Trail(ctx, copy_of(module))
     with rare_collections() as between_steps:
         for number, step in enumerate(steps):
             if progress is not None:

@@ -12,6 +12,7 @@ from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
 from xdsl_tvm.dialects import relax
 from xdsl_tvm.dialects.array_bytes import elements_in
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.dialects.relax.packed import PackedCallOp
 from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra.module_text import ModuleText
@@ -96,7 +97,7 @@ def compile_module(module: Source | ModuleText, options: CompileOptions) -> Exec
                 loaded, arch, None, settings, graphs=options.graphs, externs=functions
             )
         # The executable keeps the module and lowers it in place where it has to.
-        owned = loaded.clone() if loaded is module and not options.params else loaded
+        owned = copy_of(loaded) if loaded is module and not options.params else loaded
         return NativeExecutable(owned, settings, functions, reserved)
 
 

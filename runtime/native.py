@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.relax.functions import has_relax_functions
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.lowering.llvm_text.datum import Datum
 from xdsl_tvm.lowering.llvm_text.thread_pool import LAUNCH, host_system, with_thread_pool
 from xdsl_tvm.lowering.progress import Progress
@@ -194,7 +195,7 @@ class NativeExecutable(Executable):
             from xdsl_tvm.runtime.unit_objects import compile_units
 
             compiled = compile_units(
-                self._module.clone(),
+                copy_of(self._module),
                 {signature.function for signature in self.signatures.values()},
                 opt_level=settings.opt_level,
                 winograd_tile=settings.winograd_tile,
@@ -250,7 +251,7 @@ class NativeExecutable(Executable):
         context = new_context()
         settings = self._settings
         if any(_may_overlap(signature) for signature in self.signatures.values()):
-            self._unlowered = self._module.clone()
+            self._unlowered = copy_of(self._module)
         mattr = settings.mattr
         vectors = llvm_jit.host_vector_bytes(mattr) if settings.optimize else None
         lower_to_llvm(

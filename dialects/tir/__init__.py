@@ -7,7 +7,7 @@ their class names, so that `from xdsl_tvm.dialects import tir` gives `tir.ForOp`
 from xdsl.ir import Dialect
 
 from xdsl_tvm.dialects.quick_accessors import quicken_accessors
-from xdsl_tvm.dialects.quick_operation import quicken_creation
+from xdsl_tvm.dialects.quick_operation import quicken_creation, quicken_insertion
 from xdsl_tvm.dialects.quick_verification import quicken_verification
 from xdsl_tvm.dialects.tir.accesses import (
     AddressOfOp,
@@ -278,6 +278,7 @@ TIR = Dialect(
 )
 quicken_accessors(TIR.operations)
 quicken_creation(TIR.operations)
+quicken_insertion(TIR.operations)
 # The data of constants would be hashed, and kept.
 quicken_verification(kind for kind in TIR.operations if kind is not AllocateConstOp)
 

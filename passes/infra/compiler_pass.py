@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.pass_config import ConfigStruct
 from xdsl_tvm.passes.infra.pass_context import PassContext
@@ -56,7 +57,7 @@ class PassRun:
 
     def private(self, module: ModuleOp) -> ModuleOp:
         """`module` itself if it may be edited in place, otherwise a copy."""
-        return module if self.owned else module.clone()
+        return module if self.owned else copy_of(module)
 
 
 def _make_options(pass_class: type[CompilerPass], struct: type[ConfigStruct]) -> None:

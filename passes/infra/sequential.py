@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
 
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.passes.infra.compiler_pass import (
     CompilerPass,
     DelegatingPass,
@@ -136,7 +137,7 @@ class Sequential(DelegatingPass):
     def transform(self, module: ModuleOp, run: PassRun) -> ModuleOp:
         if run.trail is not None:
             return self._run_all(module, run, run.trail)
-        before = module.clone() if run.owned else module
+        before = copy_of(module) if run.owned else module
         run.trail = Trail(run.xdsl_context, before)
         try:
             module = self._run_all(module, run, run.trail)

@@ -16,6 +16,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Call, Cast, Const, Expr, Mul, view
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.copies import copy_of
 from xdsl_tvm.passes.infra import CompilerPass, PassContext
 from xdsl_tvm.passes.tir._vectorize.body import BodyVectorizer, NeedsSerialLoop
 from xdsl_tvm.passes.tir._vectorize.independence import lanes_are_independent
@@ -182,7 +183,7 @@ class _LoopVectorizer:
         if width is None or not lanes_are_independent(loop, lanes):
             loop.kind = _SERIAL
             return loop
-        spare = loop.clone()
+        spare = copy_of(loop)
         predicates = self.predication
         if predicates is None:
             predicates = _has_scalable_vectors(target)
