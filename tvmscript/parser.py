@@ -72,9 +72,29 @@ def parse(
     """
     if not isinstance(source, str):
         return module_op(_read_live(source, env or _NO_NAMES))
+    return parse_text(source, env, file=file, locations=locations)[0]
+
+
+def parse_text(
+    source: str,
+    env: Mapping[str, object] | None = None,
+    *,
+    file: str = "<script>",
+    locations: bool = False,
+) -> tuple[IRModule, bool]:
+    """The module of a text, as `parse` has it, and whether all its functions were
+    verified."""
     text = Source(source, file, locations)
     with text.blaming_nesting():
-        return module_op(_TextReader(text, env or _NO_NAMES).read())
+        read = _TextReader(text, env or _NO_NAMES).read()
+        return module_op(read), _is_checked(read)
+
+
+def _is_checked(module: ReadModule) -> bool:
+    """Whether `module_op` verifies all that a module has."""
+    if module.relax_functions or module.captured:
+        return False
+    return all(read.check_well_formed for read in module.functions.values())
 
 
 def parse_nodes(

@@ -85,6 +85,8 @@ class ModuleText:
     is_script: bool = False
     """Whether it is TVMScript."""
     _starts: dict[Operation, int] = field(default_factory=dict[Operation, int])
+    _verified: set[Operation] = field(default_factory=set[Operation])
+    """Modules whose functions were verified as they were read."""
 
     @staticmethod
     def of_file(path: Path) -> ModuleText:
@@ -127,9 +129,14 @@ class ModuleText:
         with reading(self.name):
             if self.is_script:
                 # Late: most modules are no scripts.
-                from xdsl_tvm.tvmscript.parser import parse
+                from xdsl_tvm.tvmscript.parser import parse_text
 
-                return parse(self.text, file=self.name, locations=locations)
+                module, is_verified = parse_text(
+                    self.text, file=self.name, locations=locations
+                )
+                if is_verified:
+                    self._verified.add(module)
+                return module
             self._check_strings()
             parser = _Parser(context or new_context(), self.text, self.name)
             try:
@@ -258,13 +265,13 @@ class ModuleText:
         return ParseError(self._span(start, start + len(name)), what)
 
     def verify(self, module: ModuleOp) -> None:
-        """Verify a module that `parsed` has returned.
+        """Verify a module that `parsed` has returned, before it is changed.
 
         Raises InputError, with the place of the operation where that is known.
         """
         try:
             with reading(self.name):
-                module.verify()
+                module.verify(verify_nested_ops=module not in self._verified)
         except DiagnosticException as error:
             raise self.verification_error(module, error) from error
 
