@@ -80,6 +80,9 @@ MAX_FACTORS = 64
 Form: TypeAlias = Sum | Expr
 """The normal form: a sum for index types, a simplified tree for others."""
 
+_Terms: TypeAlias = tuple[tuple[Expr, int], ...]
+"""Operands of a sum and their factors."""
+
 _FLOOR = (FloorDiv, FloorMod)
 _QUOTIENTS = (Div, FloorDiv)
 _DIVISIONS = (Div, Mod, FloorDiv, FloorMod)
@@ -143,7 +146,7 @@ class CanonicalSimplifier:
     def _parts(self, node: Expr) -> Sequence[Expr]:
         """The trees whose forms the form of the node is made of."""
         if _is_linear(node):
-            return [part for part in self._region(node) if not self._expands(part, node)]
+            return [part for part, terms in self._region(node) if not terms]
         if isinstance(node, Select | IfThenElse):
             return node.operands[:1] if self._may_assume(node) else node.operands
         if isinstance(node, Value):
@@ -182,26 +185,26 @@ class CanonicalSimplifier:
 
     # ---- sums ----
 
-    def _expands(self, node: Expr, root: Expr) -> bool:
-        """Whether the node of a sum is taken apart; nodes with forms are not."""
-        return node is root or (
-            node not in self._analyzer.memo.forms and _is_linear(node)
-        )
-
-    def _region(self, root: Expr) -> list[Expr]:
-        """The nodes of the sum that the root is, each after its operands."""
+    def _region(self, root: Expr) -> list[tuple[Expr, _Terms]]:
+        """The nodes of the sum that the root is, each after its operands, with the terms
+        of those that are taken apart. Nodes with forms are not."""
+        forms = self._analyzer.memo.forms
         seen: set[Expr] = set()
-        order: list[Expr] = []
-        stack = [(root, False)]
+        order: list[tuple[Expr, _Terms]] = []
+        stack: list[tuple[Expr, _Terms]] = [(root, ())]
         while stack:
-            node, done = stack.pop()
-            if done:
-                order.append(node)
+            item = stack.pop()
+            node, terms = item
+            if terms:
+                order.append(item)
             elif node not in seen:
                 seen.add(node)
-                stack.append((node, True))
-                if self._expands(node, root):
-                    stack += [(part, False) for part, _ in reversed(_terms(node))]
+                if node is root or (node not in forms and _is_linear(node)):
+                    terms = _terms(node)
+                    stack.append((node, terms))
+                    stack += [(part, ()) for part, _ in reversed(terms)]
+                else:
+                    order.append(item)
         return order
 
     def _linear(self, root: Expr) -> Sum:
@@ -211,20 +214,13 @@ class CanonicalSimplifier:
         that shared nodes are expanded once.
         """
         region = self._region(root)
-        factors = dict.fromkeys(region, 0)
+        factors = {node: 0 for node, _ in region}
         factors[root] = 1
-        for node in reversed(region):
-            if self._expands(node, root):
-                for part, factor in _terms(node):
-                    factors[part] += factor * factors[node]
-        return total(
-            root.dtype,
-            (
-                (self._term(node), factors[node])
-                for node in region
-                if not self._expands(node, root)
-            ),
-        )
+        for node, terms in reversed(region):
+            for part, factor in terms:
+                factors[part] += factor * factors[node]
+        parts = [node for node, terms in region if not terms]
+        return total(root.dtype, [(self._term(node), factors[node]) for node in parts])
 
     def _term(self, node: Expr) -> Sum:
         """The form of a term; the term itself if it is a long sum, used elsewhere too.
@@ -726,7 +722,7 @@ def _is_linear(node: Expr) -> bool:
     return is_index_type(node.dtype)
 
 
-def _terms(node: Expr) -> tuple[tuple[Expr, int], ...]:
+def _terms(node: Expr) -> _Terms:
     """Operands and factors whose sum the node is; see `_is_linear`."""
     lhs, rhs = node.operands
     kind = node.__class__

@@ -168,9 +168,12 @@ class RewriteSimplifier:
         """
         memo = self._analyzer.memo
         found = memo.rewritten.get(node)
-        if found is None and self.is_aside:
+        if found is not None:
+            return found
+        # As `is_aside` has it, without a call for every node.
+        if self._nesting or self._recursion or self._active > 1:
             return memo.rewritten_aside.get(node)
-        return found
+        return None
 
     def record(self, node: Expr, result: Expr) -> None:
         """Keep the result for a node as long as the facts hold."""
@@ -269,6 +272,8 @@ class RewriteSimplifier:
     def simplified(self, node: Expr, operands: list[Expr]) -> Expr:
         """What becomes of a node, its operands being simplified."""
         new = _rebuilt(node, operands)
+        if new.__class__ is Const:
+            return new
         match new:
             case Value():
                 return self._leaf(new)

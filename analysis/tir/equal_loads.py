@@ -35,6 +35,8 @@ class EqualLoads:
         self._root = root
         self._tree = tree
         self._first: dict[tuple[_Element, int], Value] = {}
+        self._known: dict[Expr, list[tir.LoadOp]] = {}
+        """The loads in trees that were asked about."""
 
     @cached_property
     def _facts(self) -> Facts:
@@ -57,7 +59,9 @@ class EqualLoads:
 
     def repeated(self, tree: Expr) -> dict[Expr, Expr]:
         """For loads in the tree, an equal one that is before it in the tree."""
-        loads = _loads(tree)
+        loads = self._known.get(tree)
+        if loads is None:
+            loads = self._known[tree] = _loads(tree)
         if len(loads) < 2:
             return {}
         by_element: dict[_Element, list[tir.LoadOp]] = {}

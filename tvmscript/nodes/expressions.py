@@ -472,6 +472,9 @@ class Reducer:
 def operands(node: Expr) -> Sequence[Expr]:
     """The expressions that an expression is made of, in the order of evaluation."""
     match node:
+        # Those that most nodes are.
+        case Var() | IntImm():
+            return ()
         case Binary() | Compare():
             return (node.lhs, node.rhs)
         case Not() | Cast() | Broadcast():
