@@ -591,17 +591,23 @@ def fold(
     then not visited, and receives the others.
     """
     results: MutableMapping[Expr, _T] = {} if known is None else known
-    stack = [root]
+    stack = [] if root in results else [root]
     while stack:
         node = stack[-1]
+        operands = node.operands
+        if not operands:
+            stack.pop()
+            if node not in results:
+                results[node] = function(node, [])
+            continue
         if node in results:
             stack.pop()
             continue
-        missing = [operand for operand in node.operands if operand not in results]
+        missing = [operand for operand in operands if operand not in results]
         if missing:
             stack += reversed(missing)
             continue
-        results[node] = function(node, [results[operand] for operand in node.operands])
+        results[node] = function(node, [results[operand] for operand in operands])
         stack.pop()
     return results[root]
 

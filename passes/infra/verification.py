@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -50,23 +49,22 @@ class Trail:
                 "report it as a bug"
             ) from error
 
-    @contextmanager
-    def explaining(self, module: ModuleOp) -> Generator[None]:
+    def explaining(self, module: ModuleOp) -> AbstractContextManager[None]:
         """Replaces what the body raises, if an earlier pass has broken the IR.
 
         The body edits `module` in place.
         """
-        try:
-            yield
-        except BrokenIRError:
-            raise
-        except Exception as error:
-            # A pass that refuses a program leaves it valid, as a rule.
-            if self._passes and _error_in(module) is not None:
-                blamed = self._blamed()
-                if blamed is not None:
-                    raise blamed from error
-            raise
+        return _Explaining(self, module)
+
+    def explain(self, module: ModuleOp, error: Exception) -> None:
+        """Raises BrokenIRError for an error of a pass if an earlier one is to blame."""
+        # A pass that refuses a program leaves it valid, as a rule.
+        if isinstance(error, BrokenIRError) or not self._passes:
+            return
+        if _error_in(module) is not None:
+            blamed = self._blamed()
+            if blamed is not None:
+                raise blamed from error
 
     def _blamed(self) -> BrokenIRError | None:
         """Run the passes again; what to raise for the first whose result is broken."""
@@ -85,6 +83,23 @@ class Trail:
                     f"{error_line(error)}; leave it out, and report it as a bug"
                 )
         return None
+
+
+class _Explaining:
+    """The context of `Trail.explaining`: each pass has one, so it is to be cheap."""
+
+    __slots__ = ("_module", "_trail")
+
+    def __init__(self, trail: Trail, module: ModuleOp) -> None:
+        self._trail = trail
+        self._module = module
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, Exception):
+            self._trail.explain(self._module, error)
 
 
 def _error_in(module: ModuleOp) -> Exception | None:
