@@ -8,7 +8,7 @@ else: here what the bytes say is kept.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain, compress
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -46,6 +46,31 @@ def first_result(op: Operation) -> SSAValue:
 def types_of(op: Operation) -> list[Attribute]:
     """The types of the operands and results of an operation."""
     return [*map(type_of, stored_operands(op)), *map(type_of, op.results)]
+
+
+def types_in(ops: Sequence[Operation]) -> list[Attribute]:
+    """The types of operands, results and block arguments of operations, each object once.
+
+    What operations hold is not looked into. Few types say of many operations that none
+    of them concerns a pass.
+    """
+    values = [*chain.from_iterable(map(stored_operands, ops))]
+    values += chain.from_iterable(map(_results, ops))
+    for op in compress(ops, map(_regions, ops)):
+        for region in op.regions:
+            for block in region.blocks:
+                values += block.args
+    return distinct(map(type_of, values))
+
+
+def distinct(attributes: Iterable[Attribute]) -> list[Attribute]:
+    """The attributes, each object once."""
+    found = list(attributes)
+    return [*dict(zip(map(id, found), found, strict=True)).values()]
+
+
+_results: Callable[[Operation], SSAValues] = attrgetter("results")
+_regions: Callable[[Operation], tuple[Region, ...]] = attrgetter("regions")
 
 
 def quicken_accessors(kinds: Iterable[type[Operation]]) -> None:

@@ -110,8 +110,5 @@ def _functions_of(module: ModuleOp, kind: str) -> list[Operation] | None:
 
 def _is_lowered(operations: Iterable[Operation]) -> bool:
     """Whether the operations and all nested in them are emittable."""
-    return all(
-        inner.__class__ in EMITTABLE or isinstance(inner, ModuleOp | gpu.ModuleOp)
-        for op in operations
-        for inner in all_ops(op)
-    )
+    classes = {kind for op in operations for kind in set(map(type, all_ops(op)))}
+    return all(issubclass(kind, ModuleOp | gpu.ModuleOp) for kind in classes - EMITTABLE)

@@ -7,9 +7,10 @@ were measured with LLVM 22 on x86-64 and on NVPTX for sm_70 to sm_90.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import compress
 from typing import cast
 
 from xdsl.dialects import llvm
@@ -35,7 +36,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
-from xdsl_tvm.dialects.quick_accessors import type_of, types_of
+from xdsl_tvm.dialects.quick_accessors import type_of, types_in, types_of
 from xdsl_tvm.dialects.tir.processor_instructions import BYTE_DOTS
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
@@ -177,14 +178,21 @@ class Rules:
         `sound` keeps the types without problems by their identity, for calls with the
         same rules.
         """
-        sound = {} if sound is None else sound
-        if (
-            op.__class__ in EMITTABLE
-            and _is_plain_class(op.__class__)
-            and sound.keys() >= set(map(id, _types_of(op)))
-        ):
-            return None
-        return next(self._problems(op, sound), None)
+        return next(self._problems(op, {} if sound is None else sound), None)
+
+    def accept(self, ops: Sequence[Operation], sound: dict[int, Attribute]) -> bool:
+        """Whether all of these can be compiled, at once; `sound` is that of `problem`."""
+        classes = set(map(type, ops))
+        if not classes <= EMITTABLE:
+            return False
+        for type_ in types_in(ops):
+            if id(type_) not in sound:
+                if next(self._type_problems(ops[0], type_), None) is not None:
+                    return False
+                sound[id(type_)] = type_
+        asked = {kind for kind in classes if not _is_plain_class(kind)}
+        others = compress(ops, map(asked.__contains__, map(type, ops)))
+        return all(self.problem(op, sound) is None for op in others)
 
     def _problems(self, op: Operation, sound: dict[int, Attribute]) -> Iterator[str]:
         if op.__class__ not in EMITTABLE:

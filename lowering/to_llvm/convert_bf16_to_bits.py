@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import Any, cast
 
 from xdsl.context import Context
@@ -32,7 +34,7 @@ from xdsl.rewriter import Rewriter
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.dialects import tvm_llvm
-from xdsl_tvm.dialects.quick_accessors import types_of
+from xdsl_tvm.dialects.quick_accessors import distinct, types_in, types_of
 from xdsl_tvm.dialects.quick_operation import erase
 from xdsl_tvm.lowering.to_llvm._conversion import NO_FASTMATH, Conversion, fail
 from xdsl_tvm.lowering.to_llvm._math.arith_float import FloatCasts
@@ -103,9 +105,12 @@ class ConvertBF16ToBits(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         retyping = _Retyping()
+        ops = _host_operations(op)
+        if not retyping.concerns_any(ops):
+            return
         affected = [
             inner
-            for inner in _host_operations(op)
+            for inner in ops
             if inner.name.startswith(("llvm.", "tvm_llvm.")) and retyping.concerns(inner)
         ]
         if not affected:
@@ -190,6 +195,10 @@ _WITHOUT_PARTS = frozenset(
 """Classes of most attributes, in which there are no others."""
 
 
+_properties: Callable[[Operation], dict[str, Attribute]] = attrgetter("properties")
+_attributes: Callable[[Operation], dict[str, Attribute]] = attrgetter("attributes")
+
+
 class _Retyping:
     """Attributes with i16 for bf16, each converted once."""
 
@@ -197,8 +206,12 @@ class _Retyping:
         # By identity: hashing a type takes longer than everything else here. The
         # attribute is kept, so that its identity stays its own.
         self._known: dict[int, tuple[Attribute, Attribute]] = {}
-        self._stays: set[int] = set()
-        """Those without bf16."""
+
+    def concerns_any(self, ops: Sequence[Operation]) -> bool:
+        """Whether there is bf16 in a type or attribute of one of `ops`."""
+        tables = chain(map(_properties, ops), map(_attributes, ops))
+        values = chain.from_iterable(map(dict[str, Attribute].values, tables))
+        return any(map(self._changes, chain(types_in(ops), distinct(values))))
 
     def concerns(self, op: Operation) -> bool:
         """Whether a type or attribute of `op` has bf16 in it."""
@@ -208,9 +221,6 @@ class _Retyping:
         for region in op.regions:
             for block in region.blocks:
                 attributes += [argument.type for argument in block.args]
-        # Every op is asked, so that attributes that are known take no call.
-        if self._stays.issuperset(map(id, attributes)):
-            return False
         return any(map(self._changes, attributes))
 
     def _changes(self, attribute: Attribute) -> bool:
@@ -238,8 +248,6 @@ class _Retyping:
         known = self._known.get(id(attribute))
         if known is None:
             known = self._known[id(attribute)] = (attribute, self._converted(attribute))
-            if known[1] is attribute:
-                self._stays.add(id(attribute))
         return known[1]
 
     def _converted(self, attribute: Attribute) -> Attribute:

@@ -54,7 +54,10 @@ def check_llvm_legal(operations: Iterable[Operation], rules: Rules) -> None:
     """
     sound: dict[int, Attribute] = {}
     for op in operations:
-        for inner in all_ops(op):
+        ops = all_ops(op)
+        if rules.accept(ops, sound):
+            continue
+        for inner in ops:
             problem = rules.problem(inner, sound)
             if problem is not None and not isinstance(inner, ModuleOp | gpu.ModuleOp):
                 raise PassFailedException(problem)

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xdsl_tvm.analysis.all_ops import all_ops
+from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith.expr import (
     And,
     Cmp,
@@ -24,7 +24,6 @@ from xdsl_tvm.analysis.arith.expr import (
 from xdsl_tvm.analysis.arith.facts import conjuncts
 from xdsl_tvm.analysis.tir.side_effect import own_effect
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.statements import (
     erase_if_unused,
@@ -33,7 +32,6 @@ from xdsl_tvm.passes.tir.rewriting.statements import (
     replace_by_body,
 )
 
-_is_loop = of_classes(tir.ForOp)
 _IN_ORDER = (tir.ForKind.SERIAL, tir.ForKind.UNROLLED)
 
 
@@ -83,7 +81,7 @@ class HoistFirstIteration(CompilerPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         # What leaves an inner loop may begin the loop around it.
-        for loop in reversed([each for each in all_ops(op) if _is_loop(each)]):
+        for loop in reversed(ops_of(op, tir.ForOp)):
             if _runs_in_order(loop):
                 _hoist(loop)
 

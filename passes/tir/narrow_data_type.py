@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_accessors import types_in
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._narrowing import Narrower, is_wide, variables_of
 
@@ -90,9 +91,12 @@ class NarrowDataType(CompilerPass):
 
 
 def _has_wide(func: tir.FuncOp, target: IntegerType) -> bool:
-    return not func.is_declaration and any(
+    ops = all_ops(func)
+    if func.is_declaration or not any(is_wide(each, target) for each in types_in(ops)):
+        return False
+    return any(
         is_wide(result.type, target)
-        for op in all_ops(func)
+        for op in ops
         for result in (*op.results, *variables_of(op))
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i1, i32
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
@@ -19,7 +19,7 @@ from xdsl_tvm.analysis.derivation import origin
 from xdsl_tvm.analysis.tir.barrier_walk import NAMES, barrier_scope, scope_of
 from xdsl_tvm.analysis.tir.thread_separation import Path
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.quick_accessors import stored_operands, type_of
+from xdsl_tvm.dialects.quick_accessors import stored_operands, type_of, types_in
 from xdsl_tvm.dialects.tir.storage_scope import StorageRank, StorageScope
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._loops.thread_axes import outermost_ops
@@ -133,7 +133,10 @@ def _accesses(func: tir.FuncOp, scope: StorageScope) -> bool:
     """Whether an op of a function may access memory of a scope."""
     # By identity first: there are few types, and most ops have no memory.
     elsewhere: set[int] = set()
-    for op in all_ops(func):
+    ops = all_ops(func)
+    if not any(_is_in(type_, scope) for type_ in types_in(ops)):
+        return False
+    for op in ops:
         operands = stored_operands(op)
         if elsewhere.issuperset(map(id, map(type_of, operands))):
             continue
@@ -147,6 +150,12 @@ def _accesses(func: tir.FuncOp, scope: StorageScope) -> bool:
             elif not isinstance(op, NAMES):
                 return True
     return False
+
+
+def _is_in(type_: Attribute, scope: StorageScope) -> bool:
+    """Whether a type is that of a buffer, or a pointer, in a scope."""
+    is_memory = isinstance(type_, tir.BufferType | tir.PtrType)
+    return is_memory and StorageScope.parse(type_.scope.data) == scope
 
 
 def _is_launch(op: Operation) -> bool:

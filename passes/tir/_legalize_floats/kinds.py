@@ -13,6 +13,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.quick_accessors import types_in
 from xdsl_tvm.passes.tir.rewriting.statements import describe
 
 _ARCH = re.compile(r"sm_(?P<major>\d+)(?P<minor>\d)[af]?\Z")
@@ -78,13 +79,10 @@ def functions_to_legalize(
 
     Raises PassFailedException for one that has no target.
     """
-    concerns = TypeQuestion(floats.concerns)
     for func in ops_of(module, tir.FuncOp):
         ops = all_ops(func.body)
         types = (*func.function_type.inputs, *func.function_type.outputs)
-        if not any(map(concerns, types)) and not any(
-            _mentions(op, concerns) for op in ops
-        ):
+        if not any(map(floats.concerns, (*types, *types_in(ops)))):
             continue
         target = func.attributes.get("target")
         if not isinstance(target, tir.Target):
@@ -94,15 +92,6 @@ def functions_to_legalize(
             )
         if not floats.is_native(target):
             yield func, ops
-
-
-def _mentions(op: Operation, concerns: Callable[[Attribute], bool]) -> bool:
-    return any(concerns(result.type) for result in op.results) or any(
-        concerns(argument.type)
-        for region in op.regions
-        for block in region.blocks
-        for argument in block.args
-    )
 
 
 def fail(op: Operation, reason: str) -> PassFailedException:
