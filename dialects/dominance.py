@@ -64,6 +64,10 @@ class _DominanceWalk:
     across_blocks: bool
     seen: set[Operation] = field(default_factory=set[Operation])
     """What is before an op, and what holds it."""
+    _ancestors: dict[tuple[Block, Block | None], Operation | None] = field(
+        default_factory=dict[tuple[Block, "Block | None"], "Operation | None"]
+    )
+    """For a block and one inside of it, the op of the first that holds the other."""
     _blocks: dict[Region, DominanceInfo] = field(
         default_factory=dict[Region, DominanceInfo]
     )
@@ -75,7 +79,10 @@ class _DominanceWalk:
             return False
         ancestor = user
         if user.parent is not home:
-            found = home.find_ancestor_op_in_block(user)
+            blocks = home, user.parent
+            if blocks not in self._ancestors:
+                self._ancestors[blocks] = home.find_ancestor_op_in_block(user)
+            found = self._ancestors[blocks]
             if found is None:
                 return self._is_behind(home, user)
             ancestor = found

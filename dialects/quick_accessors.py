@@ -119,15 +119,15 @@ def _of_segment(
     index: int,
 ) -> _Getter:
     def variadic(op: Operation) -> Sequence[SSAValue]:
-        starts = _starts(op)
+        starts = segment_starts(op)
         part = slice(starts[index], starts[index + 1])
         return SSAValues(_slice(stored_operands(op), part))
 
     def single(op: Operation) -> SSAValue:
-        return _item(stored_operands(op), _starts(op)[index])
+        return _item(stored_operands(op), segment_starts(op)[index])
 
     def optional(op: Operation) -> SSAValue | None:
-        starts = _starts(op)
+        starts = segment_starts(op)
         start = starts[index]
         return None if start == starts[index + 1] else _item(stored_operands(op), start)
 
@@ -140,8 +140,11 @@ def _of_segment(
             return optional
 
 
-def _starts(op: Operation) -> tuple[int, ...]:
-    """Where the segments of the operands of an op begin, and the last one ends."""
+def segment_starts(op: Operation) -> tuple[int, ...]:
+    """Where the segments of the operands of an op begin, and the last one ends.
+
+    For operations that say the sizes of the segments.
+    """
     sizes: Any = op.properties[_SEGMENTS]
     data: bytes = sizes.data.data
     starts = _known.get(data)

@@ -13,7 +13,12 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.all_ops import ops_in
 from xdsl_tvm.dialects.by_class import of_classes
-from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands, type_of
+from xdsl_tvm.dialects.quick_accessors import (
+    first_result,
+    segment_starts,
+    stored_operands,
+    type_of,
+)
 from xdsl_tvm.lowering.llvm_text.module_tables import ModuleTables
 from xdsl_tvm.lowering.llvm_text.types import constant_text, name_text, space_of
 
@@ -29,10 +34,9 @@ def edges(op: Operation) -> list[tuple[Block, Sequence[SSAValue]]]:
     if isinstance(op, llvm.BrOp):
         return [(op.successors[0], stored_operands(op))]
     if isinstance(op, llvm.CondBrOp):
-        return [
-            (op.then_block, op.then_arguments),
-            (op.else_block, op.else_arguments),
-        ]
+        operands, starts = stored_operands(op), segment_starts(op)
+        then, otherwise = op.successors
+        return [(then, operands[1 : starts[2]]), (otherwise, operands[starts[2] :])]
     cases = [(block, arguments) for _, block, arguments in op.cases]
     return [(op.default_destination, op.default_operands), *cases]
 

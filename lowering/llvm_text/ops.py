@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.dialects import nvvm, tvm_llvm
 from xdsl_tvm.dialects.all_ops import ops_in
+from xdsl_tvm.dialects.by_identity import by_identity
 from xdsl_tvm.dialects.quick_accessors import first_result, stored_operands, type_of
 from xdsl_tvm.lowering.llvm_text.function import FunctionEmitter, edges, fast_math
 from xdsl_tvm.lowering.llvm_text.intrinsics import overloaded_name
@@ -131,6 +132,11 @@ def _overflow(e: FunctionEmitter, op: llvm.ArithmeticBinOpOverflow) -> None:
 
 def _overflow_flags(op: Operation) -> str:
     flags = op.properties.get("overflowFlags")
+    return "" if flags is None else _text_of_flags(flags)
+
+
+@by_identity
+def _text_of_flags(flags: Attribute) -> str:
     if isinstance(flags, IntegerAttr):
         number = flags.value.data
     elif isinstance(flags, llvm.OverflowAttr):
