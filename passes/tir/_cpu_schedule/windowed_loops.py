@@ -6,7 +6,8 @@ channels come last. Nothing is copied: one operand is read as vectors of the las
 the other likewise, or as single elements for all lanes. What a large weight has later is
 fetched ahead.
 
-The lanes of blocks that fill half of a vector have two terms each (`windowed_pairs.py`).
+Blocks that fill half of a vector, and single ones, have two terms at a time
+(`windowed_pairs.py`).
 Tiles at the left and the right edge have a loop for each run of places in the window of
 which the same columns are inside; rows that are outside are left out at run time.
 `windowed_rows.py` has the loops of most depthwise convolutions.
@@ -61,8 +62,6 @@ _STEPS = 4
 _FEW_STEPS = 2
 """Steps of an unrolled loop over channels, which share nothing; the fewer ones are for
 tiles that leave no registers for what LLVM reads of the weight of all steps first."""
-_FEW_TERMS = 64
-"""So few terms are over soon: loops around them take as long as a part of them."""
 
 
 def schedule_windowed(
@@ -250,12 +249,28 @@ class _Convolution(TileCode):
         self, for_each: ForEach, result: Callable[[Expr, Expr, Expr], Expr]
     ) -> None:
         """Store the results of all columns, which the epilogue is done on before."""
+        if self.pairs is not None and self.pairs.fills_vector:
+            self._write_results_of_vectors(for_each, self.pairs, result)
+            return
         if self.pairs is not None:
             self._write_results_of_pairs(for_each, self.pairs, result)
             return
         for_each.vector(
             (0, for_each.tile.size),
             lambda r, u, v, at: self.finish(result(r, u, v), at),
+        )
+
+    def _write_results_of_vectors(
+        self, for_each: ForEach, pairs: Pairs, sums: Callable[[Expr, Expr, Expr], Expr]
+    ) -> None:
+        """The same for sums of even and odd terms of channels that fill a vector."""
+        code, half = self.code, self.lane.size or 1
+        both, lanes = (smart.ramp(self.number(0), n) for n in (pairs.lanes, half))
+        total = code.alloc("total", [half], self.dtype, "local")
+        for_each.vector(
+            (0, for_each.tile.size),
+            lambda _r, _u, v, at: self.finish(code.load(total, v), at),
+            lambda r, u: code.store(pairs.totals(code, [sums(r, u, both)]), total, lanes),
         )
 
     def _write_results_of_pairs(
@@ -441,12 +456,8 @@ class _Convolution(TileCode):
 
         Few channels are one block in tiles away from the edges. At edges, where loops
         over the window are short, LLVM would load all that such a block reads first.
-        Where all terms are few, all channels are one, if one vector is read for them.
         """
-        size = axis.size or 1
-        terms = prod(each.size or 1 for each in self.terms)
-        if self.vectors == 1 and is_inner and terms <= _FEW_TERMS:
-            return _unrolled(size)
+        size = (axis.size or 1) // (1 if self.pairs is None else PAIR)
         steps = min(size, _STEPS)
         if sums + steps * self.vectors > self.most and (steps == _STEPS or not is_inner):
             steps = _FEW_STEPS

@@ -1,9 +1,17 @@
-"""Terms of a convolution in pairs, for blocks of channels that fill half of a vector.
+"""Terms of a convolution in pairs, for blocks of channels that fill half of a vector, and
+for single blocks that fill one.
 
-Lanes `2 * o` and `2 * o + 1` of a vector add the even and the odd terms of channel `o`,
-and are added to each other at the end. So all lanes are used: two neighbouring elements
-of the image are loaded for all channels at once, and the weight is rearranged before, for
-all columns of a strip.
+Two neighbouring elements of the image are loaded for all channels at once, the first one
+for even lanes and the other one for odd lanes. The weight is rearranged before, for all
+columns of a strip.
+
+Where channels fill half of a vector, lanes `2 * o` and `2 * o + 1` add the even and the
+odd terms of channel `o`, and are added to each other at the end. So all lanes are used.
+
+Where they fill a vector, each column has two: lane `o` of the first adds the even terms
+of channel `o` if `o` is even and else the odd ones, and the neighbour of lane `o` of the
+second adds the others. So two products share an element that is loaded, where one alone
+would take as long for its element as for itself.
 """
 
 from __future__ import annotations
@@ -45,6 +53,8 @@ class Pairs:
     terms: Sequence[Axis]
     """The axes of the terms, in the order of their loops; that of the pairs is last."""
     lane: Axis
+    fills_vector: bool
+    """Whether channels fill a vector, so that each column has two."""
 
     @property
     def axis(self) -> Axis:
@@ -52,7 +62,7 @@ class Pairs:
 
     @property
     def lanes(self) -> int:
-        """How many lanes a vector has: two for each channel."""
+        """How many lanes the sums of a column have: two for each channel."""
         return PAIR * (self.lane.size or 1)
 
     @property
@@ -60,9 +70,27 @@ class Pairs:
         """The pairs along the axis."""
         return smart.const((self.axis.size or 0) // PAIR, self.axis.variable.type)
 
+    @property
+    def vectors(self) -> int:
+        """The vectors of the sums of a column."""
+        return PAIR if self.fills_vector else 1
+
+    def _term_and_channel(self, lane: int) -> tuple[int, int]:
+        """Which of two terms a lane adds, and of which channel."""
+        term, channels = lane % PAIR, self.lanes // PAIR
+        if not self.fills_vector:
+            return term, lane // PAIR
+        return term, lane if lane < channels else _neighbour(lane - channels)
+
     @staticmethod
     def of(
-        nest: Nest, image: SSAValue, weight: SSAValue, terms: Sequence[Axis], lane: Axis
+        nest: Nest,
+        image: SSAValue,
+        weight: SSAValue,
+        terms: Sequence[Axis],
+        lane: Axis,
+        *,
+        fills_vector: bool,
     ) -> Pairs | None:
         """Products of an element and a weight, if terms can be added in pairs."""
         a, b = image.owner, weight.owner
@@ -74,7 +102,7 @@ class Pairs:
         last = [view(load.indices[-1], nest.trees) for load in (a, b)]
         if last != [Value(axis.variable), Value(lane.variable)]:
             return None
-        return Pairs(nest, a, b, terms, lane)
+        return Pairs(nest, a, b, terms, lane, fills_vector)
 
     # ---- the weight ----
 
@@ -96,19 +124,22 @@ class Pairs:
         vectors: int,
         value: Callable[[Expr, Expr], Expr],
     ) -> SSAValue:
-        """What sums begin with: the even one of a pair with `value` of a vector and its
-        channel, the odd one with 0."""
+        """What sums begin with: the first one of a channel with `value` of a vector and
+        the channel, the other one with 0."""
         dtype = tir.buffer_definition(self.weight.buffer).type.element_type
         initial = code.alloc("initial", [vectors, self.lanes], dtype, "local")
         number = self.axis.variable.type
-        one, two = (smart.const(each, number) for each in (1, PAIR))
+        channels = self.lanes // PAIR
+        # From the lane of a channel to the next one, and from its first to its other sum.
+        step, other = (1, channels) if self.fills_vector else (PAIR, 1)
         with (
             code.loop("u", smart.const(vectors, number)) as u,
             code.loop("o", smart.cast(number, self.lane.extent)) as o,
         ):
-            place = smart.mul(o, two)
+            place = smart.mul(o, smart.const(step, number))
             code.store(value(u, o), initial, u, place)
-            code.store(smart.const(0, dtype), initial, u, smart.add(place, one))
+            place = smart.add(place, smart.const(other, number))
+            code.store(smart.const(0, dtype), initial, u, place)
         return initial
 
     def _write_vectors(
@@ -120,7 +151,8 @@ class Pairs:
     ) -> None:
         *outer, axis = self.terms
         half, dtype = self.lanes // PAIR, axis.variable.type
-        both = [lane for o in range(half) for lane in (o, half + o)]
+        given = [self._term_and_channel(lane) for lane in range(self.lanes)]
+        both = [term * half + channel for term, channel in given]
         with (
             code.loop("u", smart.const(vectors, dtype)) as u,
             loops_over(code, outer) as at,
@@ -171,15 +203,25 @@ class Pairs:
         return machine.multiply_add(a, b, total)
 
     def totals(self, code: LoopCode, sums: Sequence[Expr]) -> Expr:
-        """The sums of channels of two columns, one after the other, from those of their
-        even and odd terms.
+        """The sums of channels of columns, one after the other, from those of their even
+        and odd terms: of one column where channels fill a vector, else of two.
 
-        Both columns at once: LLVM has an instruction for the sum of even and odd lanes of
+        Two columns at once: LLVM has an instruction for the sum of even and odd lanes of
         vectors that are half as long, which is slow, and which has half of the registers,
         so that a tile would have no others.
         """
         values = [code.value(each) for each in sums]
+        if self.fills_vector:
+            channels = range(self.lanes // PAIR)
+            first = code.shuffled(values, channels)
+            others = [len(channels) + _neighbour(lane) for lane in channels]
+            return Add(first, code.shuffled(values, others))
         even, odd = (
             code.shuffled(values, range(k, 2 * self.lanes, PAIR)) for k in range(PAIR)
         )
         return Add(even, odd)
+
+
+def _neighbour(lane: int) -> int:
+    """The other lane of a pair."""
+    return lane ^ 1

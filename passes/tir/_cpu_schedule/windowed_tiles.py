@@ -145,20 +145,24 @@ class ForEach:
     """The weight in pairs of terms; None where they are added one by one."""
 
     def vector(
-        self, columns: tuple[int, int], write: Callable[[Expr, Expr, Expr, Point], None]
+        self,
+        columns: tuple[int, int],
+        write: Callable[[Expr, Expr, Expr, Point], None],
+        before: Callable[[Expr, Expr], None] | None = None,
     ) -> None:
-        """Write for some columns of the tile: column, vector and lane, and the point."""
+        """Write for some columns of the tile: column, vector and lane, and the point;
+        `before` for column and vector, in front of the loop over lanes."""
         code, lane = self.convolution.code, self.convolution.lane
-        with (
-            self._places(columns) as (r, u),
-            code.loop("v", lane.extent, tir.ForKind.VECTORIZED) as v,
-        ):
-            at = {
-                **self.batch(u),
-                **self._element(r),
-                lane.variable: smart.cast(lane.variable.type, v),
-            }
-            write(r, u, v, at)
+        with self._places(columns) as (r, u):
+            if before is not None:
+                before(r, u)
+            with code.loop("v", lane.extent, tir.ForKind.VECTORIZED) as v:
+                at = {
+                    **self.batch(u),
+                    **self._element(r),
+                    lane.variable: smart.cast(lane.variable.type, v),
+                }
+                write(r, u, v, at)
 
     def columns_of_pairs(
         self, pairs: Pairs, write: Callable[[Expr, Expr, Sequence[Expr]], None]

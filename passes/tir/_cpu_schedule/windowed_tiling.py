@@ -19,7 +19,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._cpu_schedule.options import MANY_REGISTERS, Machine
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_bias import Bias
-from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import Pairs
+from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Point
 from xdsl_tvm.passes.tir._schedule.contraction import moving, ops_behind
 
@@ -52,6 +52,8 @@ _STREAMED = 128 << 10
 """Bytes of a weight that no cache has when a network comes to it."""
 _LARGE_IMAGE = 128 << 10
 """Bytes of an image that the first cache does not hold."""
+_LEAST_COLUMNS = 64
+"""Columns for which it is worth rearranging the weight of channels that fill a vector."""
 _WIDE_TERMS = 2
 """Axes of terms that have more than one value, where a window is one element: blocks of
 channels, and those in a block."""
@@ -145,7 +147,8 @@ class Tiling:
     @cached_property
     def width(self) -> int:
         """Columns of a tile: that which leaves the fewest tiles, and these equal."""
-        most = min(self.most // self.vectors, _WIDEST)
+        registers = self.vectors * (1 if self.pairs is None else self.pairs.vectors)
+        most = min(self.most // registers, _WIDEST)
         return -(-self.length // -(-self.length // most))
 
     @cached_property
@@ -218,11 +221,16 @@ class Tiling:
 
     @cached_property
     def pairs(self) -> Pairs | None:
-        """How two terms at a time are added, where channels fill half of a vector, and
-        their weight is rearranged for many columns."""
+        """How two terms at a time are added, where channels fill half of a vector, or one
+        alone, and their weight is rearranged for many columns."""
         found = self.found
-        half = self.machine.lanes(self.dtype) // 2
-        if self.lane.size != half or half == 1 or not self.machine.reassociate:
+        lanes = self.machine.lanes(self.dtype)
+        fills_vector = self.lane.size == lanes
+        if lanes == PAIR or not self.machine.reassociate:
+            return None
+        if fills_vector and (
+            self.vectors > 1 or self.length * (self.strip or 1) < _LEAST_COLUMNS
+        ):
             return None
         if not found.is_product or not self.keeps_loops or self.initial_value != 0:
             return None
@@ -231,7 +239,14 @@ class Tiling:
         if (self.weight_bytes or _STREAMED) >= _STREAMED:
             return None
         image = found.a if found.element is None else found.element
-        return Pairs.of(found.nest, image, found.b, self.terms, self.lane)
+        return Pairs.of(
+            found.nest,
+            image,
+            found.b,
+            self.terms,
+            self.lane,
+            fills_vector=fills_vector,
+        )
 
     @cached_property
     def bias(self) -> Bias | None:

@@ -113,8 +113,8 @@ def test_they_are_not_copied(seed: int) -> None:
     buffers = [op for op in function.walk() if isinstance(op, tir.AllocBufferOp)]
     tiles = [op for op in buffers if op.type.scope.data == "local"]
     assert tiles
-    # Lanes of blocks of half as many channels have two terms each.
-    assert all(op.type.shape.data[-1].data in (facts["lanes"], 4) for op in tiles)
+    # Blocks of half as many channels, and single ones, have two terms at a time.
+    assert all(op.type.shape.data[-1].data in (facts["lanes"], 4, 8) for op in tiles)
     assert len(tiles) == len(buffers)
     assert not any(isinstance(op, tir.IfThenElseOp) for op in function.walk())
     kinds = {op.kind.data for op in _loops(module)}
@@ -179,7 +179,7 @@ def test_short_rows_are_joined() -> None:
 
 @pytest.mark.parametrize(
     ("blocks", "lanes", "size", "sums", "steps"),
-    [(1, 16, 28, 14, 16), (2, 16, 28, 28, 2), (3, 8, 28, 21, 2), (5, 16, 25, 25, 2)],
+    [(1, 16, 28, 28, 4), (2, 16, 28, 28, 2), (3, 8, 28, 21, 2), (5, 16, 25, 25, 2)],
 )
 def test_sums_stay_in_registers(
     blocks: int, lanes: int, size: int, sums: int, steps: int
@@ -356,17 +356,21 @@ def test_rows_in_strips(rows: int, strips: int) -> None:
     assert (rows // strips in extents) == (strips > 1)
 
 
-@pytest.mark.parametrize("size", [3, 14])
-def test_half_blocks_add_terms_in_pairs(size: int) -> None:
-    """Two terms are in the lanes of a vector, also where columns are odd in number; not
-    where sums keep their order."""
-    x, w = f"tensor<1x2x{size}x{size}x4xf32>", "tensor<2x2x1x1x4x2xf32>"
-    y = f"tensor<1x2x{size}x{size}x2xf32>"
+@pytest.mark.parametrize(
+    ("size", "blocks", "channels"), [(3, 2, 2), (14, 2, 2), (14, 1, 4)]
+)
+def test_half_and_single_blocks_add_terms_in_pairs(
+    size: int, blocks: int, channels: int
+) -> None:
+    """Two terms are in the lanes of a vector, or of two where channels fill one, also
+    where columns are odd in number; not where sums keep their order."""
+    x, w = f"tensor<1x2x{size}x{size}x4xf32>", f"tensor<{blocks}x2x1x1x4x{channels}xf32>"
+    y = f"tensor<1x{blocks}x{size}x{size}x{channels}xf32>"
     module = _lowered(f"""
       relax.func @main(%x: {x}, %w: {w}) -> {y} attributes {{global_symbol = "main"}} {{
         %y = relax.nn.conv2d %x, %w strides [1, 1] padding [0, 0, 0, 0]
-          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i2o"
-          out_layout "NCHW2c" : ({x}, {w}) -> {y}
+          dilation [1, 1] groups 1 layout "NCHW4c" kernel "OIHW4i{channels}o"
+          out_layout "NCHW{channels}c" : ({x}, {w}) -> {y}
         relax.return %y : {y}
       }}
     """)
@@ -377,7 +381,7 @@ def test_half_blocks_add_terms_in_pairs(size: int) -> None:
     shapes = [[extent.data for extent in op.type.shape] for op in buffers]
     panels = [shape for shape in shapes if len(shape) == 6]
     # Vectors, blocks of input channels, rows and columns of the window, pairs, lanes.
-    assert panels == [[2, 2, 1, 1, 2, 4]]
+    assert panels == [[blocks, 2, 1, 1, 2, 2 * channels]]
     run_pipeline(new_context(), ordered, _SCHEDULE.replace("{", "{reassociate=false "))
     assert not any(isinstance(op, tir.ShuffleOp) for op in ordered.walk())
 
