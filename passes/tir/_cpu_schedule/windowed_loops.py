@@ -62,6 +62,8 @@ _STEPS = 4
 _FEW_STEPS = 2
 """Steps of an unrolled loop over channels, which share nothing; the fewer ones are for
 tiles that leave no registers for what LLVM reads of the weight of all steps first."""
+_REGISTERS = 32
+"""Vectors of sums and weights that leave no register for an element."""
 
 
 def schedule_windowed(
@@ -461,6 +463,9 @@ class _Convolution(TileCode):
         steps = min(size, _STEPS)
         if sums + steps * self.vectors > self.most and (steps == _STEPS or not is_inner):
             steps = _FEW_STEPS
+        # LLVM spills some of these tiles, which takes longer than loops without steps.
+        if self.has_no_window and sums + steps * self.vectors >= _REGISTERS:
+            return _ROLLED
         return _ROLLED if size % steps else _unrolled(steps)
 
     def _add_terms(

@@ -27,6 +27,8 @@ _SUMS = 28
 """Vectors of results that 32 registers hold, besides the operands."""
 _FEW_SUMS = 12
 _WIDEST = 14
+_NEARLY = 7
+"""Eighths of the columns of a tile that are nearly as many."""
 _LARGE = 256 << 10
 """Bytes of a weight that is fetched before it is used."""
 _AHEAD = 2048
@@ -120,6 +122,11 @@ class Tiling:
         others = [axis for axis in terms[:place] if axis not in rows]
         return [*rows, window, *others]
 
+    @property
+    def has_no_window(self) -> bool:
+        """Whether the window is one element."""
+        return sum(axis.size != 1 for axis in self.found.terms) <= _WIDE_TERMS
+
     def decides_rows(self, axis: Axis) -> bool:
         return any(mentions(each, Value(axis.variable)) for each in self.found.outside)
 
@@ -146,10 +153,14 @@ class Tiling:
 
     @cached_property
     def width(self) -> int:
-        """Columns of a tile: that which leaves the fewest tiles, and these equal."""
+        """Columns of a tile: that which leaves the fewest tiles, and these equal; a few
+        less if all tiles are of one size then, and have one code."""
         registers = self.vectors * (1 if self.pairs is None else self.pairs.vectors)
         most = min(self.most // registers, _WIDEST)
-        return -(-self.length // -(-self.length // most))
+        width = -(-self.length // -(-self.length // most))
+        least = -(-most * _NEARLY // 8)
+        divisors = (n for n in range(width, least - 1, -1) if self.length % n == 0)
+        return next(divisors, width)
 
     @cached_property
     def tiles(self) -> int:
@@ -215,7 +226,7 @@ class Tiling:
         last = view(load.indices[-1], found.nest.trees)
         if last is not Value(terms[-1].variable):
             return None
-        if sum(axis.size != 1 for axis in terms) > _WIDE_TERMS:
+        if not self.has_no_window:
             return None
         return load if (_bytes_of(load.buffer) or 0) >= _LARGE_IMAGE else None
 
