@@ -38,8 +38,9 @@ class _Digit:
 def layout_transform(op: relax.LayoutTransformOp, site: RuleContext) -> Tensor:
     """The element that the map brings to each place, else the pad value.
 
-    A map that takes indices apart is inverted. For any other one the result is filled,
-    then every element is put where it belongs.
+    A map that takes indices apart is inverted. For one that joins them, and fills the
+    result, each element is put where it belongs; for any other one after the result is
+    filled with the pad value.
     """
     if op.axis_separators is not None or op.input_axis_separators is not None:
         raise NoStagesError
@@ -49,6 +50,9 @@ def layout_transform(op: relax.LayoutTransformOp, site: RuleContext) -> Tensor:
     positions = [_positions(digits, dim, x.shape[dim]) for dim in range(len(x.shape))]
     known = [each for each in positions if each is not None]
     if len(known) < len(positions) or None in digits:
+        joined = _joined(forward.results, x.shape, site.shape)
+        if joined is not None:
+            return _moved(site, x, forward.results, joined)
         return _scattered(site, x, forward.results, pad)
     program = site.program
 
@@ -143,6 +147,78 @@ def _is_full(shape: Sequence[Dim], positions: Sequence[int], extent: Dim) -> boo
             return False
         total *= length
     return total == extent
+
+
+def _joined(
+    results: Sequence[AffineExpr], extents: Sequence[Dim], shape: Sequence[Dim]
+) -> list[int] | None:
+    """The dimensions of the operand in the order of the result, where each result of the
+    map is the number of an index among all of some dimensions of known extents, or one of
+    any extent, so that it puts an element in each place; None for other maps."""
+    order: list[int] = []
+    for expr, size in zip(results, shape, strict=True):
+        strides = _strides(expr)
+        if strides is None:
+            return None
+        own = [dim for _, dim in sorted((-n, dim) for dim, n in strides.items())]
+        if len(own) == 1 and strides[own[0]] == 1 and extents[own[0]] == size:
+            order += own
+            continue
+        reached: Dim = 1
+        for dim in reversed(own):
+            extent = extents[dim]
+            if strides[dim] != reached or not isinstance(extent, int):
+                return None
+            reached = strides[dim] * extent
+        if reached != size:
+            return None
+        order += own
+    return order if sorted(order) == [*range(len(extents))] else None
+
+
+def _strides(expr: AffineExpr) -> dict[int, int] | None:
+    """Each dimension and its factor in a sum of them; None for other expressions."""
+    match expr:
+        case AffineDimExpr():
+            return {expr.position: 1}
+        case AffineBinaryOpExpr(kind=AffineBinaryOpKind.Add):
+            parts = [_strides(each) for each in (expr.lhs, expr.rhs)]
+            found = [each for each in parts if each is not None]
+            if len(found) < len(parts) or found[0].keys() & found[1].keys():
+                return None
+            return found[0] | found[1]
+        case AffineBinaryOpExpr(
+            kind=AffineBinaryOpKind.Mul, rhs=AffineConstantExpr(value=factor)
+        ):
+            terms = _strides(expr.lhs)
+            return None if terms is None else {d: n * factor for d, n in terms.items()}
+        case _:
+            return None
+
+
+def _moved(
+    site: RuleContext, x: Tensor, results: Sequence[AffineExpr], order: Sequence[int]
+) -> Tensor:
+    """Each element where the map puts it, in the order of the result."""
+    program = site.program
+
+    def point(indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(indices[order.index(dim)] for dim in range(len(order)))
+
+    def places(indices: Sequence[Expr]) -> tuple[Expr, ...]:
+        return tuple(_value(program, each, point(indices)) for each in results)
+
+    (out,) = program.sequential(
+        "te_layout_transform",
+        [x.shape[dim] for dim in order],
+        [("te_layout_transform", site.shape, x.dtype)],
+        lambda indices: [(x, point(indices))],
+        lambda indices, outputs: [(outputs[0], places(indices))],
+        lambda indices, outputs: program.store(
+            x[point(indices)], outputs[0], places(indices)
+        ),
+    )
+    return out
 
 
 def _scattered(

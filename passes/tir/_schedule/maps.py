@@ -7,13 +7,48 @@ from xdsl.ir import SSAValue
 from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Value, view
+from xdsl_tvm.analysis.arith.linear_equation import linear_form
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest
 
 
 def is_map(nest: Nest) -> bool:
     """Whether the nest is a map."""
-    return nest.block.init is None and not nest.carried and bool(nest.axes)
+    if nest.block.init is not None or not nest.axes:
+        return False
+    return all(nest.owns(axis) or _is_counted(nest, axis) for axis in nest.axes)
+
+
+def _is_counted(nest: Nest, axis: Axis) -> bool:
+    """Whether different values on an axis never meet at a place that one writes, as each
+    written buffer has a dimension whose index is a number with the value as a digit."""
+    for buffer in nest.written:
+        ours = [a.indices for a in nest.accesses if a.buffer is buffer]
+        if not any(
+            all(index is indices[0] for index in indices)
+            and axis in _digits(nest, indices[0])
+            for indices in zip(*ours, strict=True)
+        ):
+            return False
+    return True
+
+
+def _digits(nest: Nest, index: Expr) -> list[Axis]:
+    """The axes of which an index is a sum that has each value once; none for others."""
+    by_variable: dict[Expr, Axis] = {Value(axis.variable): axis for axis in nest.axes}
+    form = linear_form(index, list(by_variable))
+    if form is None or smart.literal(form.base) is None:
+        return []
+    factors = {by_variable[v]: smart.literal(f) for v, f in form.factors.items()}
+    known = [(f, axis) for axis, f in factors.items() if f is not None and f != 0]
+    if len(known) < sum(f != 0 for f in factors.values()):
+        return []
+    reached: float = 1
+    for factor, axis in sorted(known, key=lambda term: term[0]):
+        if factor < reached or axis.size is None:
+            return []
+        reached = factor * axis.size
+    return [axis for _, axis in known]
 
 
 def is_lazy(nest: Nest) -> bool:

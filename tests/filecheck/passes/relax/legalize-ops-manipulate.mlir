@@ -95,19 +95,26 @@ relax.func @moved(%a: tensor<2x3xf32>) -> tensor<3x2xf32> {
 
 // -----
 
-// Digits of an index are put together again; what fills a block is padding. Of any other
-// map the elements are put where they belong.
+// Digits of an index are put together again; what fills a block is padding. Of a map that
+// joins indices the elements are put where they belong, and of any other one after the
+// result is filled.
 
 // CHECK-LABEL: relax.func @layout
-relax.func @layout(%a: tensor<2x7xf32>) -> tensor<14xf32> {
+relax.func @layout(%a: tensor<2x7xf32>) -> tensor<15xf32> {
   %p = relax.prim_value 2.5 : f32
   // CHECK: relax.call_tir @te_layout_transform(%a)
   %x = relax.layout_transform %a pad %p map <(d0, d1) -> (d0, d1 floordiv 4, d1 mod 4)> : (tensor<2x7xf32>, !relax.prim<f32>) -> tensor<2x2x4xf32>
   // CHECK: relax.call_tir @te_layout_transform1(%a)
-  %y = relax.layout_transform %a map <(d0, d1) -> (d0 * 7 + d1)> : (tensor<2x7xf32>) -> tensor<14xf32>
+  %y = relax.layout_transform %a map <(d0, d1) -> (d0 * 8 + d1)> : (tensor<2x7xf32>) -> tensor<15xf32>
   // CHECK: relax.layout_transform
   %z = relax.layout_transform %a map <(d0, d1) -> (d1, d0)> separators [1] : (tensor<2x7xf32>) -> tensor<7x2xf32>
-  relax.return %y : tensor<14xf32>
+  relax.return %y : tensor<15xf32>
+}
+// CHECK-LABEL: relax.func @joined
+relax.func @joined(%a: tensor<2x3x4x5xf32>) -> tensor<15x2x4xf32> {
+  // CHECK: relax.call_tir @te_layout_transform2(%a)
+  %y = relax.layout_transform %a map <(n, g, w, c) -> (g * 5 + c, n, w)> : (tensor<2x3x4x5xf32>) -> tensor<15x2x4xf32>
+  relax.return %y : tensor<15x2x4xf32>
 }
 // CHECK: tir.func @te_layout_transform(
 // CHECK: tir.block "te_layout_transform" (%[[I:.*]] : S {{.*}}, %[[J:.*]] : S {{.*}}, %[[K:.*]] : S
@@ -118,3 +125,8 @@ relax.func @layout(%a: tensor<2x7xf32>) -> tensor<14xf32> {
 // CHECK: tir.const 2.500000e+00 : f32
 // CHECK: tir.func @te_layout_transform1(
 // CHECK: tir.block "te_layout_transform" {
+// CHECK: tir.func @te_layout_transform2(
+// CHECK: tir.block "te_layout_transform" (%[[G:.*]] : S {{.*}}, %[[C:.*]] : S {{.*}}, %[[N:.*]] : S {{.*}}, %[[W:.*]] : S {{[^,]*}}) {
+// CHECK: %[[GC:.*]] = tir.add
+// CHECK: tir.reads %A[%[[N]], %[[G]], %[[W]], %[[C]]]
+// CHECK: tir.writes %{{.*}}[%[[GC]], %[[N]], %[[W]]]

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.interpreters.semantics import check_semantics
 from xdsl_tvm.passes.tir.default_cpu_schedule import DefaultCPUSchedule
+from xdsl_tvm.passes.tir.default_gpu_schedule import DefaultGPUSchedule
 from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.executable import compile
 from xdsl_tvm.tvmscript.parser import parse
@@ -62,6 +63,30 @@ def test_rows_are_stored_as_vectors(
     module = transposed(rows, columns, dtype)
     check_semantics(module, [schedule])
     schedule.apply(new_context(), module)
+    assert stored_lanes(module) == lanes
+
+
+@pytest.mark.parametrize(("factor", "lanes"), [(16, {32}), (15, {1}), (-16, {1})])
+def test_an_index_may_count_two_axes(factor: int, lanes: set[int]) -> None:
+    """Places differ where an index has each value once; else stores keep their order."""
+    module = parse(f"""
+from xdsl_tvm.tvmscript import tir as T
+
+@T.prim_func
+def main(
+    A: T.Buffer((3, 32, 16), "uint8"),
+    C: T.Buffer((48, 32), "uint8"),
+):
+    T.func_attr({{"global_symbol": "main", "tir.noalias": True}})
+    for g, c, j in T.grid(3, 16, 32):
+        with T.block("C"):
+            vg, vc, vj = T.axis.remap("SSS", [g, c, j])
+            C[{max(-2 * factor, 0)} + vg * {factor} + vc, vj] = A[vg, vj, vc]
+""")
+    check_semantics(module, [WIDE])
+    if factor == 16:
+        check_semantics(module, [DefaultGPUSchedule("cuda")])
+    WIDE.apply(new_context(), module)
     assert stored_lanes(module) == lanes
 
 
