@@ -208,7 +208,9 @@ def test_arguments_that_do_not_fit():
         run(x)
     with pytest.raises(ArgumentError, match="dtype of parameter y is float32, not int32"):
         run(x, x)
-    with pytest.raises(ArgumentError, match="parameter y expects a numpy array, got list"):
+    with pytest.raises(
+        ArgumentError, match="parameter y expects a numpy array, got list"
+    ):
         run(x, [1])
     run = function("""
     relax.func @main(%n: !relax.prim<i8>, %s: !relax.shape<[?]>,
