@@ -188,7 +188,8 @@ class DefaultCPUSchedule(CompilerPass):
         are none of the above: without iterations, with statements between the loops,
         predicates, annotations, effects other than loads and stores, a written buffer
         with strides, dependences between iterations other than the reductions above.
-        Buffers of different parameters are taken not to overlap, as `tir-vectorize-loop` takes them.
+        Buffers of different parameters are taken not to overlap, as `tir-vectorize-loop`
+        takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024; a feature that
         is none of these
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop
