@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TypeAlias, cast
 
@@ -80,22 +79,31 @@ class ProofStrength(IntEnum):
     """Also by the symbolic ends of the ranges of variables."""
 
 
-@dataclass
 class Memo:
     """Results under the facts of one scope, by tree."""
 
-    bounds: dict[Expr, Bound] = field(default_factory=dict[Expr, Bound])
-    moduli: dict[Expr, ModularSet] = field(default_factory=dict[Expr, ModularSet])
-    rewritten: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
-    rewritten_aside: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
-    """What was simplified for a proof, perhaps not to the end."""
-    forms: dict[Expr, Form] = field(default_factory=dict[Expr, Form])
-    simplified: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
-    """What `simplify` gives with two steps."""
-    compared: dict[tuple[Expr, Expr, Expr, bool], Comparison] = field(
-        default_factory=dict[tuple[Expr, Expr, Expr, bool], Comparison]
+    # No dataclass: each loop has one, and seven calls of factories take their time.
+    __slots__ = (
+        "bounds",
+        "compared",
+        "forms",
+        "moduli",
+        "rewritten",
+        "rewritten_aside",
+        "simplified",
     )
-    """What `compare` gives, by its arguments, and whether it proves transitively."""
+
+    def __init__(self) -> None:
+        self.bounds: dict[Expr, Bound] = {}
+        self.moduli: dict[Expr, ModularSet] = {}
+        self.rewritten: dict[Expr, Expr] = {}
+        self.rewritten_aside: dict[Expr, Expr] = {}
+        """What was simplified for a proof, perhaps not to the end."""
+        self.forms: dict[Expr, Form] = {}
+        self.simplified: dict[Expr, Expr] = {}
+        """What `simplify` gives with two steps."""
+        self.compared: dict[tuple[Expr, Expr, Expr, bool], Comparison] = {}
+        """What `compare` gives, by its arguments, and whether it proves transitively."""
 
 
 class Analyzer:

@@ -162,9 +162,14 @@ class ExpressionRewriter(FactsWalker):
                 op = block.first_op if before is None else before.next_op
 
     def _visit_any(self, op: Operation) -> None:
-        if self._is_expression(op):
-            self.make_available(op)
-        elif not self._is_in_expression(op):
+        if len(op.results) == 1:
+            (value,) = op.results
+            tree = self.tree(value)
+            if not isinstance(tree, Value):
+                # What is visited after it may use the value.
+                self._at_hand[tree] = value
+                return
+        if not self._is_in_expression(op):
             self.statement(op)
 
     def _is_expression(self, op: Operation) -> bool:
