@@ -463,8 +463,11 @@ class _Convolution(TileCode):
         steps = min(size, _STEPS)
         if sums + steps * self.vectors > self.most and (steps == _STEPS or not is_inner):
             steps = _FEW_STEPS
-        # LLVM spills some of these tiles, which takes longer than loops without steps.
-        if self.has_no_window and sums + steps * self.vectors >= _REGISTERS:
+        # Where there are more channels than in one tile, LLVM spills some of these, which
+        # takes longer than loops without steps.
+        has_more = self.shared is not None and self.shared.size != self.vectors
+        is_full = sums + steps * self.vectors >= _REGISTERS
+        if has_more and is_full and self.has_no_window:
             return _ROLLED
         return _ROLLED if size % steps else _unrolled(steps)
 
