@@ -32,7 +32,6 @@ from xdsl_tvm.analysis.arith.expr import (
     Expr,
     FloorMod,
     Mul,
-    Not,
     Sub,
     Value,
     leaf_values,
@@ -40,7 +39,7 @@ from xdsl_tvm.analysis.arith.expr import (
     substitute,
     view,
 )
-from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
+from xdsl_tvm.analysis.arith.facts import conjuncts
 from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
 from xdsl_tvm.analysis.derivation import derivation
 from xdsl_tvm.analysis.tir.radix_split import (
@@ -54,6 +53,12 @@ from xdsl_tvm.analysis.tir.thread_points import (
     are_apart,
     evaluate,
     polynomial_values,
+)
+from xdsl_tvm.analysis.tir.variable_ends import (
+    Ends,
+    VariableEnds,
+    range_of,
+    single_variable,
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
@@ -159,6 +164,7 @@ class Separation:
         self.variables = variables
         """What is known of the values of the kernel."""
         self._blocks_meet = blocks_meet
+        self._ends = VariableEnds(variables)
         self._analyzer = Analyzer()
         for value, variable in variables.items():
             if variable.low == 0 and variable.high == inf:
@@ -171,6 +177,8 @@ class Separation:
                         Value(value), Range(Const(low, value.type), extent)
                     )
         self._known: dict[object, bool] = {}
+        self._known_anywhere: dict[object, bool] = {}
+        self._leaves_of: dict[tuple[Expr, ...], frozenset[SSAValue]] = {}
         self._lanes: dict[object, SSAValue] = {}
         self._polynomials: dict[Expr, Polynomial] = {}
 
@@ -230,22 +238,71 @@ class Separation:
         key = (a.key, b.key, axes, ignored)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = self._compare(a, b, axes, wanted)
+            found = self._are_separate_anywhere(a, b, axes, ignored, wanted)
+            found = self._known[key] = found or self._compare(a, b, axes, wanted)
         return found
+
+    def _are_separate_anywhere(
+        self,
+        a: ThreadAccess,
+        b: ThreadAccess,
+        axes: Kind,
+        ignored: SSAValue | None,
+        wanted: set[SSAValue],
+    ) -> bool:
+        """The same by what takes little time, whatever holds where both are reached.
+
+        Conditions and iterations that indices do not depend on make no difference then,
+        so that elements are compared once.
+        """
+        used = self._leaves(a) | self._leaves(b)
+        a, b = (
+            replace(
+                each,
+                conditions=(),
+                iterations={v: i for v, i in each.iterations.items() if v in used},
+            )
+            for each in (a, b)
+        )
+        key = (a.key, b.key, axes, ignored)
+        found = self._known_anywhere.get(key)
+        if found is None:
+            pair = self._pair(a, b, axes)
+            found = pair is not None and pair.by_little(wanted)
+            self._known_anywhere[key] = found
+        return found
+
+    def _leaves(self, access: ThreadAccess) -> frozenset[SSAValue]:
+        """What the indices of an access are made of."""
+        indices = access.indices or ()
+        found = self._leaves_of.get(indices)
+        if found is None:
+            found = self._leaves_of[indices] = frozenset(leaf_values(*indices))
+        return found
+
+    def _pair(self, a: ThreadAccess, b: ThreadAccess, axes: Kind) -> _Pair | None:
+        """Two accesses whose indices can be compared."""
+        dimensions = self._dimensions(a, b)
+        if dimensions is None or not (self._is_fixed(a) and self._is_fixed(b)):
+            return None
+        return _Pair(
+            self.variables,
+            self._ends,
+            self._analyzer,
+            a,
+            b,
+            axes,
+            dimensions,
+            self._blocks_meet,
+        )
 
     def _compare(
         self, a: ThreadAccess, b: ThreadAccess, axes: Kind, wanted: set[SSAValue]
     ) -> bool:
-        dimensions = self._dimensions(a, b)
-        if dimensions is None or not (self._is_fixed(a) and self._is_fixed(b)):
+        pair = self._pair(a, b, axes)
+        if pair is None:
             return False
-        pair = _Pair(
-            self.variables, self._analyzer, a, b, axes, dimensions, self._blocks_meet
-        )
-        if pair.by_digits(wanted):
-            return True
-        few = replace(pair, most_points=_FEW_POINTS)
-        if few.by_points(wanted):
+        if pair.by_little(wanted):
             return True
         extents = [*_extents(a.buffer), *_extents(b.buffer)]
         # The facts are made before the first of them is assumed.
@@ -411,6 +468,8 @@ class _Pair:
     """Two accesses of one memory, and their indices."""
 
     variables: Mapping[SSAValue, Variable]
+    ends: VariableEnds
+    """Of these variables."""
     analyzer: Analyzer
     a: ThreadAccess
     b: ThreadAccess
@@ -460,6 +519,12 @@ class _Pair:
         least = found[1].ahead - found[0].ahead
         return Bound(least, max(least, variable.high - variable.low))
 
+    def by_little(self, wanted: set[SSAValue]) -> bool:
+        """By digits, or by few points, which takes less time than other methods."""
+        return self.by_digits(wanted) or replace(self, most_points=_FEW_POINTS).by_points(
+            wanted
+        )
+
     # ---- digits ----
 
     def by_digits(self, wanted: set[SSAValue]) -> bool:
@@ -508,7 +573,10 @@ class _Pair:
             ends = [self._where_reached(access, atom) for access in (self.a, self.b)]
             low, high = min(each.min for each in ends), max(each.max for each in ends)
             variables[variable] = Variable(Kind.THREAD, low, high)
-        pair = replace(self, variables=variables, dimensions=dimensions, joins=joins)
+        ends = self.ends.with_variables(variables)
+        pair = replace(
+            self, variables=variables, ends=ends, dimensions=dimensions, joins=joins
+        )
         return pair.by_digits(wanted)
 
     def _where_reached(self, access: ThreadAccess, atom: Expr) -> Bound:
@@ -543,26 +611,15 @@ class _Pair:
         low: float = 0
         high: float = 0
         for monomial, factor in index.terms.items():
-            leaf = _leaf(monomial)
+            leaf = single_variable(monomial)
             bound = self._bound(monomial) if leaf is None else ends.get(leaf, _EVERYTHING)
             scaled = mul(bound, Bound(factor, factor))
             low, high = low + scaled.min, high + scaled.max
         return Bound(low, high)
 
-    def _narrowed(self, access: ThreadAccess) -> dict[SSAValue, Bound] | None:
+    def _narrowed(self, access: ThreadAccess) -> Ends | None:
         """The ends of variables where an access is reached; None if it is nowhere."""
-        ends = {value: self._range(value) for value in self.variables}
-        for condition in access.conditions:
-            for part in conjuncts(condition):
-                found = _single_bound(part)
-                if found is None or found[0] not in ends:
-                    continue
-                value, bound = found
-                old = ends[value]
-                ends[value] = Bound(max(old.min, bound.min), min(old.max, bound.max))
-                if ends[value].is_empty:
-                    return None
-        return ends
+        return self.ends.where(access.conditions)
 
     def _digits(
         self,
@@ -594,7 +651,7 @@ class _Pair:
             a, b = first.terms.get(monomial, 0), second.terms.get(monomial, 0)
             if a == b and self._is_same(monomial, equal):
                 continue
-            leaf = _leaf(monomial)
+            leaf = single_variable(monomial)
             if leaf is None:
                 result.slack(a, self._bound(monomial))
                 result.slack(-b, self._bound(monomial))
@@ -634,7 +691,7 @@ class _Pair:
         self, index: Polynomial, other: Polynomial
     ) -> Iterator[tuple[SSAValue, int]]:
         for monomial, factor in index.terms.items():
-            leaf = _leaf(monomial)
+            leaf = single_variable(monomial)
             if leaf is not None and monomial not in other.terms and self._is_loop(leaf):
                 yield leaf, factor
 
@@ -664,7 +721,7 @@ class _Pair:
         """Whether a product cancels, or is one variable with the same factor in both."""
         if first.terms.get(monomial) != second.terms.get(monomial):
             return False
-        leaf = _leaf(monomial)
+        leaf = single_variable(monomial)
         is_own = leaf is not None and self._ahead(leaf) is None
         return is_own or self._is_same(monomial, equal)
 
@@ -673,13 +730,13 @@ class _Pair:
         leaves = leaf_values(*monomial)
         return (
             bool(leaves)
-            and _leaf(monomial) is None
+            and single_variable(monomial) is None
             and all(self._ahead(value) is not None for value in leaves)
         )
 
     def _is_few(self, monomial: Monomial) -> bool:
         """Whether a product may have few values: that of loops or of shared values."""
-        leaf = _leaf(monomial)
+        leaf = single_variable(monomial)
         if leaf is None:
             return self._is_few_product(monomial)
         return self._is_loop(leaf) and self._extent(leaf) <= _MAX_OFFSETS
@@ -689,7 +746,7 @@ class _Pair:
         leaves = leaf_values(*monomial)
         return (
             bool(leaves)
-            and _leaf(monomial) is None
+            and single_variable(monomial) is None
             and all(
                 self._is_loop(value) or self._ahead(value) is not None for value in leaves
             )
@@ -737,8 +794,7 @@ class _Pair:
         return found.tolist() if len(found) <= _MAX_OFFSETS else None
 
     def _range(self, value: SSAValue) -> Bound:
-        variable = self.variables[value]
-        return Bound(_limit(variable.low), _limit(variable.high))
+        return range_of(self.variables[value])
 
     def _bound(self, monomial: Monomial) -> Bound:
         if not monomial:
@@ -904,18 +960,8 @@ class _Pair:
 _EVERYTHING = Bound(-inf, inf)
 
 
-def _limit(number: float) -> float:
-    return number if number in (inf, -inf) else int(number)
-
-
 def _order(value: SSAValue) -> int:
     return Value(value).serial
-
-
-def _leaf(monomial: Monomial) -> SSAValue | None:
-    if len(monomial) == 1 and isinstance(monomial[0], Value):
-        return monomial[0].value
-    return None
 
 
 @dataclass
@@ -1042,35 +1088,3 @@ def _periodic(
 
 def _times(weight: int, spread: float) -> float:
     return 0 if spread == 0 else weight * spread
-
-
-def _single_bound(condition: Expr) -> tuple[SSAValue, Bound] | None:
-    """The values that a comparison with a constant leaves to one variable."""
-    negated = isinstance(condition, Not)
-    if isinstance(condition, Not):
-        condition = condition.value
-    if not isinstance(condition, Cmp) or not is_integer_type(condition.lhs.dtype):
-        return None
-    if not tir.is_int(tir.element_of(condition.lhs.dtype)):
-        return None
-    difference = (polynomial(condition.lhs) - polynomial(condition.rhs)).terms
-    leaves = [monomial for monomial in difference if monomial]
-    if len(leaves) != 1 or abs(difference[leaves[0]]) != 1:
-        return None
-    leaf = _leaf(leaves[0])
-    if leaf is None:
-        return None
-    sign, constant = difference[leaves[0]], difference.get((), 0)
-    predicate = SWAPPED[condition.predicate] if sign < 0 else condition.predicate
-    if negated:
-        predicate = NEGATED[predicate]
-    end = -constant * sign
-    bounds = {
-        CmpPredicate.LT: Bound(-inf, end - 1),
-        CmpPredicate.LE: Bound(-inf, end),
-        CmpPredicate.GT: Bound(end + 1, inf),
-        CmpPredicate.GE: Bound(end, inf),
-        CmpPredicate.EQ: Bound(end, end),
-    }
-    bound = bounds.get(predicate)
-    return None if bound is None else (leaf, bound)
