@@ -223,7 +223,7 @@ class GpuCode:
 
         Raises OSError where the folder or a file cannot be written.
         """
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         level = self._settings.opt_level
         host = llvm_jit.compile_object(self._lowered[0], level, linked=True)
         found = {

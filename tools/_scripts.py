@@ -10,7 +10,8 @@ from xdsl_tvm.passes.infra.error_lines import UserError
 
 EXECUTE_HELP = (
     "run .py files as Python, with `tvm.script` being this package's; only for files "
-    "that are trusted; default: read them as text, which runs nothing"
+    "that are trusted, with a module in a variable or as what a function build_module() "
+    "returns; default: read them as text, which runs nothing"
 )
 
 

@@ -2,8 +2,10 @@
 
 A file as text never runs; it holds definitions, imports and assignments, no other Python.
 A file with more in it, such as helper functions, has to be executed, which runs whatever
-it says. While it runs, `import tvm`, `from tvm import relax` and `from tvm.script import
-tir as T` find the modules of this package, whether TVM is installed or not.
+it says. It may import what is beside it, or beside the package that it is in; a file
+without a module may have a function `build_module()` that returns one. While it runs,
+`import tvm`, `from tvm import relax` and `from tvm.script import tir as T` find the
+modules of this package, whether TVM is installed or not.
 """
 
 from __future__ import annotations
@@ -35,13 +37,15 @@ from xdsl_tvm.tvmscript.reading.source import Definition, Source, first_line
 T = TypeVar("T")
 
 _numbers = count()
+_BUILDER = "build_module"
 
 
 def read_file(path: Path, name: str | None = None, *, execute: bool = False) -> ModuleOp:
     """The module of a file: all that it defines, or its definition called `name`.
 
     Without `execute` the file is read as text. With it, the file is run as Python: only
-    for files that are trusted. Functions and the functions of classes become one module.
+    for files that are trusted. Functions and the functions of classes become one module;
+    where there are none, it is what the file's `build_module()` returns.
 
     Raises ScriptError for what cannot be read, DiagnosticException where there is no such
     definition, two functions have one name, or the Python of the file fails, and OSError
@@ -55,7 +59,7 @@ def read_file(path: Path, name: str | None = None, *, execute: bool = False) -> 
     if not chosen:
         raise DiagnosticException(
             f"{path}: the file defines no function or class with T.prim_func, R.function "
-            "or I.ir_module"
+            "or I.ir_module" + (f", and no function {_BUILDER}()" if execute else "")
         )
     return _merged(path, chosen)
 
@@ -166,10 +170,10 @@ def _without(text: str, hidden: Sequence[Definition]) -> str:
 
 
 def _executed(path: Path) -> dict[str, ModuleOp]:
-    """The definitions of a file that is run."""
+    """The definitions of a file that is run, or else what its builder returns."""
     found: dict[str, ModuleOp] = {}
     seen: set[object] = set()
-    for name, value in vars(_run(path)).items():
+    for name, value in _run(path).items():
         if isinstance(value, tir.FuncOp | relax.FuncOp | ModuleOp) and value not in seen:
             seen.add(value)
             is_module = isinstance(value, ModuleOp)
@@ -177,22 +181,66 @@ def _executed(path: Path) -> dict[str, ModuleOp]:
     return found
 
 
-def _run(path: Path) -> ModuleType:
-    name = f"_xdsl_tvm_script_{next(_numbers)}"
+def _run(path: Path) -> dict[str, object]:
+    """The variables of a file that is run, of those without a program with what its
+    builder returns."""
+    folder, package = _imports_of(path)
+    name = f"{package}_xdsl_tvm_script_{next(_numbers)}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise DiagnosticException(f"{path}: a file that is executed ends in .py")
     module = importlib.util.module_from_spec(spec)
-    with _tvm_is_ours():
+    with _tvm_is_ours(), _known_to_python(name, module, folder):
         try:
             spec.loader.exec_module(module)
-        except (ScriptError, OSError):
+            variables = dict(vars(module))
+            builder = variables.get(_BUILDER)
+            if callable(builder) and not any(map(_is_program, variables.values())):
+                variables[_BUILDER] = _built(path, builder())
+        except (ScriptError, DiagnosticException, OSError):
             raise
         except Exception as error:
             raise DiagnosticException(
                 f"{path}:{_line_in(path, error)}: {type(error).__name__}: {error}"
             ) from error
-    return module
+    return variables
+
+
+def _is_program(value: object) -> bool:
+    return isinstance(value, tir.FuncOp | relax.FuncOp | ModuleOp)
+
+
+def _built(path: Path, result: object) -> object:
+    if _is_program(result):
+        return result
+    raise DiagnosticException(
+        f"{path}: what {_BUILDER}() returns is no module, but of type "
+        f"{type(result).__name__}; return a module"
+    )
+
+
+def _imports_of(path: Path) -> tuple[Path, str]:
+    """Where a file's imports are found, and the start of its name: its package."""
+    folder, names = path.absolute().parent, ""
+    while (folder / "__init__.py").is_file():
+        folder, names = folder.parent, f"{folder.name}.{names}"
+    return folder, names
+
+
+@contextmanager
+def _known_to_python(name: str, module: ModuleType, folder: Path) -> Generator[None]:
+    """Has a file be one of the modules while it runs, with imports from a folder.
+
+    Python asks for the module of a class, as dataclasses do.
+    """
+    sys.modules[name] = module
+    sys.path.insert(0, str(folder))
+    try:
+        yield
+    finally:
+        if str(folder) in sys.path:
+            sys.path.remove(str(folder))
+        del sys.modules[name]
 
 
 def _line_in(path: Path, error: Exception) -> int:

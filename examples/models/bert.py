@@ -14,6 +14,7 @@ import numpy as np
 from models import layers
 from models.modules import Dense, LayerNorm
 from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm import IRModule
 from xdsl_tvm.relax.frontend import nn
 
 EPSILON = 1e-12
@@ -113,3 +114,8 @@ class Layer(nn.Module):
         found = nn.scaled_dot_product_attention(query, key, value, bias)
         x = self.norm0(x + self.attended(nn.reshape(found, (batch, length, width))))
         return self.norm1(x + self.outer(nn.gelu(self.inner(x))))
+
+
+def build_module() -> IRModule:
+    """What `xdsl-tvm compile --execute` compiles of this file: the model in full size."""
+    return Bert().build()

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from models import layers
 from models.modules import Dense, max_pool2d
 from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm import IRModule
 from xdsl_tvm.relax.frontend import nn
 
 WEIGHTS = Path(__file__).parent / "digits_cnn.npz"
@@ -73,3 +74,8 @@ class Classifier(nn.Module):
         x = nn.relu(self.conv2(nn.relu(self.conv1(images))))
         x = nn.reshape(max_pool2d(x, 2, 2), (images.shape[0], x.shape[1] * 16))
         return nn.softmax(self.dense(x))
+
+
+def build_module() -> IRModule:
+    """What `xdsl-tvm compile --execute` compiles of this file: the model in full size."""
+    return DigitsCNN().build()

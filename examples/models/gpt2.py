@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from models import layers
 from models.modules import Dense, Embedding, LayerNorm
 from models.network import Array, Model, Parameters, Wide
+from xdsl_tvm import IRModule
 from xdsl_tvm.relax.frontend import nn
 
 EPSILON = 1e-5
@@ -148,3 +149,8 @@ class Layer(nn.Module):
         x = x + self.attended(found)
         inner = nn.gelu(self.inner(self.norm1(x)), approximate="tanh")
         return x + self.outer(inner), keys, values
+
+
+def build_module() -> IRModule:
+    """What `xdsl-tvm compile --execute` compiles of this file: the model in full size."""
+    return GPT2().build()

@@ -13,6 +13,7 @@ import numpy as np
 from models import layers
 from models.modules import Convolution, ImageClassifier
 from models.network import Array, ImageModel, Parameters, Wide
+from xdsl_tvm import IRModule
 from xdsl_tvm.relax.frontend import nn
 
 STAGES = (
@@ -107,3 +108,8 @@ class Block(nn.Module):
         y = x if self.expand is None else nn.relu6(self.expand(x))
         y = self.project(nn.relu6(self.depthwise(y)))
         return x + y if self.has_shortcut else y
+
+
+def build_module() -> IRModule:
+    """What `xdsl-tvm compile --execute` compiles of this file: the model in full size."""
+    return MobileNetV2().build()

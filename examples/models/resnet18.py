@@ -15,6 +15,7 @@ import numpy as np
 from models import layers
 from models.modules import Convolution, ImageClassifier, max_pool2d
 from models.network import Array, ImageModel, Parameters, Wide
+from xdsl_tvm import IRModule
 from xdsl_tvm.relax.frontend import nn
 
 
@@ -94,3 +95,8 @@ class Block(nn.Module):
         """The image `[n, outputs, h / stride, w / stride]`."""
         y = self.conv1(nn.relu(self.conv0(x)))
         return nn.relu((x if self.shortcut is None else self.shortcut(x)) + y)
+
+
+def build_module() -> IRModule:
+    """What `xdsl-tvm compile --execute` compiles of this file: the model in full size."""
+    return ResNet18().build()
