@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.context import Context
-from xdsl.dialects import gpu, llvm
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects import arith, gpu, llvm
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -72,16 +72,8 @@ def lowered_functions(
     Raises DiagnosticException for another kind, for GPU kernels in a module for the host,
     and if there is no kernel for the GPU; and what the passes raise.
     """
-    if kind not in ("cpu", "nvptx"):
-        raise DiagnosticException(f"triple-kind must be 'cpu' or 'nvptx', got '{kind}'")
+    module = lowered(ctx, module, kind, arch, fuse_multiply_add=fuse_multiply_add)
     functions = _functions_of(module, kind)
-    if functions is None or not _is_lowered(functions):
-        module = module.clone()
-        if kind == "cpu":
-            lower_to_llvm(ctx, module)
-        else:
-            lower_to_nvvm(ctx, module, arch, fuse_multiply_add=fuse_multiply_add)
-        functions = _functions_of(module, kind)
     if functions is None:
         raise DiagnosticException(NO_KERNEL)
     if kind == "cpu" and any(isinstance(op, gpu.ModuleOp) for op in functions):
@@ -90,6 +82,44 @@ def lowered_functions(
             "'-t llvm-ir{triple-kind=nvptx}'"
         )
     return functions
+
+
+def lowered(
+    ctx: Context,
+    module: ModuleOp,
+    kind: str = "cpu",
+    arch: str = "sm_80",
+    *,
+    fuse_multiply_add: bool = True,
+) -> ModuleOp:
+    """The module of these functions: the given one, or a lowered copy of it.
+
+    Raises DiagnosticException for another kind, and what the passes raise.
+    """
+    if kind not in ("cpu", "nvptx"):
+        raise DiagnosticException(f"triple-kind must be 'cpu' or 'nvptx', got '{kind}'")
+    functions = _functions_of(module, kind)
+    if functions is not None and _is_lowered(functions):
+        return module
+    module = module.clone()
+    if kind == "cpu":
+        lower_to_llvm(ctx, module)
+    else:
+        lower_to_nvvm(ctx, module, arch, fuse_multiply_add=fuse_multiply_add)
+    return module
+
+
+def launched_bytes(module: ModuleOp) -> dict[str, int]:
+    """Bytes of dynamic shared memory by kernel: the most of launches with a constant."""
+    found: dict[str, int] = {}
+    for op in all_ops(module):
+        if not isinstance(op, gpu.LaunchFuncOp) or op.dynamicSharedMemorySize is None:
+            continue
+        size = op.dynamicSharedMemorySize.owner
+        if isinstance(size, arith.ConstantOp) and isinstance(size.value, IntegerAttr):
+            name = op.kernel.string_value().rpartition(".")[2]
+            found[name] = max(found.get(name, 0), size.value.value.data)
+    return found
 
 
 def _functions_of(module: ModuleOp, kind: str) -> list[Operation] | None:

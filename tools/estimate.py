@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from xdsl_tvm.analysis.gpu_rates import ENOUGH_IN_FLIGHT, rates_of
-from xdsl_tvm.lowering.llvm_ir import llvm_ir
+from xdsl_tvm.lowering.llvm_ir import launched_bytes, llvm_ir, lowered
 from xdsl_tvm.passes.infra.error_lines import UserError
 from xdsl_tvm.passes.infra.module_text import reading
 from xdsl_tvm.registry import new_context
@@ -43,8 +43,8 @@ def argument_parser() -> argparse.ArgumentParser:
         "--shared-bytes",
         metavar="N",
         type=int,
-        default=0,
-        help="of dynamic shared memory that a launch adds",
+        help="of dynamic shared memory that a launch adds (default: as launches in the "
+        "file say, where that is constant)",
     )
     add("--execute", action="store_true", help=EXECUTE_HELP)
     add("--traceback", action="store_true", help=argparse.SUPPRESS)
@@ -60,18 +60,22 @@ def main(arguments: Sequence[str]) -> None:
             rates_of(options.arch)
             working_on(f"{options.file}: its compilation was")
             context = new_context()
+            module = lowered(context, module, "nvptx", options.arch)
             ir = llvm_ir(context, module, "nvptx", options.arch, check=True)
             text = ptx(ir, options.arch)
             codes = machine_code(text, options.arch)
         except (ValueError, RuntimeError) as error:
             raise UserError(str(error)) from error
     working_on("")
-    blocks = block_sizes(text)
+    blocks, launched = block_sizes(text), launched_bytes(module)
     for name, code in codes.items():
         threads = options.threads or blocks.get(name)
         if threads is None:
             raise UserError(f"@{name}: it is made for blocks of any size; give --threads")
-        for line in report(code, threads, options.shared_bytes):
+        added = options.shared_bytes
+        if added is None:
+            added = launched.get(name, 0)
+        for line in report(code, threads, added):
             print(line)
 
 
