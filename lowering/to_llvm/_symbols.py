@@ -7,11 +7,14 @@ from functools import cache, lru_cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     DenseArrayBase,
+    DictionaryAttr,
     IntegerAttr,
     ModuleOp,
     StringAttr,
     SymbolRefAttr,
+    UnitAttr,
     i8,
     i32,
 )
@@ -23,6 +26,7 @@ from xdsl_tvm.lowering.to_llvm._conversion import NO_FASTMATH, fail
 _C_CONVENTION = llvm.CallingConventionAttr("ccc")
 _NO_BUNDLES = DenseArrayBase.from_list(i32, ())
 _VISIBILITY = IntegerAttr(0, 64)
+_ALLOCATED = ArrayAttr([DictionaryAttr({"llvm.noalias": UnitAttr()})])
 
 
 @cache
@@ -122,18 +126,23 @@ class Symbols:
         name: str,
         inputs: Sequence[Attribute],
         output: Attribute | None,
+        *,
+        allocates: bool = False,
     ) -> SymbolRefAttr:
         """Makes sure that the C function `name` is declared in the module of `user`.
 
+        `allocates`: nothing else points to what its result does.
         Raises PassFailedException if `name` already is something else.
         """
         module = symbol_table(user)
         type = _function_type(tuple(inputs), output)
         found = self.table(module).get(name)
         if found is None:
-            return self.add(
-                module, name, new_function(StringAttr(name), type, "external")
+            properties = {"res_attrs": _ALLOCATED} if allocates else None
+            function = new_function(
+                StringAttr(name), type, "external", properties=properties
             )
+            return self.add(module, name, function)
         if not isinstance(found, llvm.FuncOp) or found.function_type != type:
             raise fail(
                 user,

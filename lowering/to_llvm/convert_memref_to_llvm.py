@@ -386,7 +386,7 @@ def _alloc(run: _Lowering, op: Operation) -> Sequence[SSAValue]:
         padded = run.arith(llvm.AddOp, size, mask)
         rounded = run.at.emit(llvm.AndOp, [padded, run.at.constant(-alignment, i64)], i64)
     callee = run.symbols.declare_function(
-        op, "aligned_alloc", [i64, i64], llvm.LLVMPointerType()
+        op, "aligned_alloc", [i64, i64], llvm.LLVMPointerType(), allocates=True
     )
     arguments = [run.at.constant(alignment, i64), rounded]
     call = new_call(callee, arguments, llvm.LLVMPointerType())

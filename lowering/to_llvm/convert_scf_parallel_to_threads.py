@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.all_ops import all_ops, ops_of
+from xdsl_tvm.dialects import tvm_llvm
 from xdsl_tvm.dialects.located_builder import LocatedBuilder
 from xdsl_tvm.dialects.quick_accessors import stored_operands
 from xdsl_tvm.dialects.quick_operation import create
@@ -58,6 +59,8 @@ MIN_WORK = 1 << 18
 _UNIT = UnitAttr()
 _CHUNK = llvm.LLVMFunctionType([i32, i32, POINTER], i64)
 """The type of what runs a share: its number, how many there are, and the context."""
+_FULL = "unroll.full"
+_ROLLED = tvm_llvm.LoopAttr(DictionaryAttr({"unroll.disable": _UNIT}))
 _ORDER_NONE = IntegerAttr(0, i64)
 _NO_WRAP_FLAGS = IntegerAttr(0, i32)
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
@@ -92,7 +95,7 @@ class ConvertSCFParallelToThreads(CompilerPass):
               }
             }
             llvm.func internal @f_chunk(%t : i32, %count : i32, %context : !llvm.ptr)
-                -> i64 {
+                -> i64 attributes {no_inline, optimize_none} {
               (the range %low to %high of iterations of share %t, and %a)
               func.call @f_parallel(%low, %high, %a)
               llvm.return %zero : i64
@@ -109,14 +112,17 @@ class ConvertSCFParallelToThreads(CompilerPass):
         than `min_work`; a loop that is known to be less becomes an scf.for, and so does a
         parallel loop in another one. A loop variable that is used as an integer and has
         bounds of that type counts in it. The body is not inlined: LLVM would optimize it
-        once more as a part of the second function, where it knows no more of it.
+        once more as a part of the second function, where it knows no more of it. That one
+        runs once for each thread and is compiled as it is. A loop that holds loops is
+        marked to stay a loop, which LLVM would unroll with all that is in it.
     Leaves alone: loops with reductions, which tvm-convert-scf-to-cf runs in order; loops
         outside of functions; GPU modules
     Errors: the symbol `xdsl_tvm_parallel_for` is something else; the body uses a value
         from outside that LLVM code cannot hold
-    Attributes: read: `llvm.noalias`; created: `llvm.noalias` and `llvm.align` on the
-        arguments of the new functions, where the memrefs are known not to overlap and
-        to be aligned, and `no_inline`; all attributes of the loop go to the scf.for
+    Attributes: read: `llvm.noalias`, `tvm_llvm.loop`; created: `llvm.noalias` and
+        `llvm.align` on the arguments of the new functions, where the memrefs are known
+        not to overlap and to be aligned, `no_inline`, `optimize_none` and
+        `tvm_llvm.loop`; all attributes of the loop go to the scf.for
     Differs from TVM: TVM cuts loops in the same way, in its LLVM back end, and refuses
         parallel loops in parallel loops; it does not estimate the work
     """
@@ -346,6 +352,8 @@ class _Outliner:
             attributes=dict(self.loop.attributes),
         )
         loop.location = self.loop.location
+        if tvm_llvm.LoopAttr.name not in loop.attributes and _holds_loops(loop):
+            loop.attributes[tvm_llvm.LoopAttr.name] = _ROLLED
         block.add_ops([loop, func.ReturnOp()])
         _narrow(loop, type)
         none = DictionaryAttr({})
@@ -398,7 +406,10 @@ class _Outliner:
         for op in block.ops:
             op.location = self.loop.location
         name = self._name("chunk")
-        chunk = new_function(StringAttr(name), _CHUNK, "internal", Region(block))
+        as_it_is = {"no_inline": _UNIT, "optimize_none": _UNIT}
+        chunk = new_function(
+            StringAttr(name), _CHUNK, "internal", Region(block), as_it_is
+        )
         self._add_function(name, chunk)
         return chunk
 
@@ -462,6 +473,18 @@ def _replace_operands(region: Region, mapping: dict[SSAValue, SSAValue]) -> None
                 op.operands[index] = new
 
 
+def _holds_loops(loop: scf.ForOp) -> bool:
+    """Whether there are loops in a loop, apart from those that LLVM unrolls."""
+    for op in all_ops(loop.body):
+        if isinstance(op, scf.WhileOp):
+            return True
+        if isinstance(op, scf.ForOp):
+            hint = op.attributes.get(tvm_llvm.LoopAttr.name)
+            if not isinstance(hint, tvm_llvm.LoopAttr) or _FULL not in hint.hints.data:
+                return True
+    return False
+
+
 def _share(
     to: _Builder, number: SSAValue, count: SSAValue, trips: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
@@ -469,7 +492,8 @@ def _share(
     place = to.emit(arith.ExtUIOp, [number], i64)
     shares = to.emit(arith.ExtUIOp, [count], i64)
     size = to.binary(arith.DivUIOp, trips, shares)
-    rest = to.binary(arith.RemUIOp, trips, shares)
+    # Not a second division: LLVM does not optimize the function.
+    rest = to.binary(arith.SubiOp, trips, to.binary(arith.MuliOp, size, shares))
     before = to.binary(arith.MinUIOp, place, rest)
     begin = to.binary(arith.AddiOp, to.binary(arith.MuliOp, place, size), before)
     extra = to.emit(arith.ExtUIOp, [to.less(_ULT, place, rest)], i64)

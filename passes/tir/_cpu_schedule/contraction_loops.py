@@ -9,7 +9,7 @@ from math import gcd
 from typing import Any
 
 from xdsl.dialects.builtin import i1
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.all_ops import all_ops
 from xdsl_tvm.analysis.arith import smart
@@ -25,7 +25,7 @@ from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
     LINE_BYTES,
     fetch,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM
+from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, ROLLED
 from xdsl_tvm.passes.tir._loops.loop_nest import Axis, Nest, Point
 from xdsl_tvm.passes.tir._schedule.axes import (
     loops_over,
@@ -177,7 +177,10 @@ class ContractionLoops(ContractionSizes):
             code.steps(axis.name, part.terms, self.lanes, write)
 
         def whole() -> None:
-            with code.loop("row", self.number(self.height)) as row:
+            # Code for each row would take LLVM as long as that of the tiles.
+            hints = ROLLED if self.has_terms_in_rows else None
+            height = self.number(self.height)
+            with code.loop("row", height, annotations=hints) as row:
                 copy(smart.add(first, row))
 
         terms = part.terms
@@ -216,7 +219,7 @@ class ContractionLoops(ContractionSizes):
                 with self.code.loop("column", self.number(self.width)) as column:
                     copy(smart.add(first, column))
                 return
-            with self._each_term(part) as (term, terms):
+            with self._each_term(part, annotations=ROLLED) as (term, terms):
 
                 def lanes(column: Expr) -> None:
                     store(column, term, self._value(self.found.b, at(column), terms))
@@ -302,17 +305,23 @@ class ContractionLoops(ContractionSizes):
 
     @contextmanager
     def _each_term(
-        self, part: Part, first: Expr | None = None, length: Expr | None = None
+        self,
+        part: Part,
+        first: Expr | None = None,
+        length: Expr | None = None,
+        annotations: dict[str, Attribute] | None = None,
     ) -> Generator[tuple[Expr, Point]]:
         """Loops over the term axes: the number of the term in the part, and the point.
 
-        With `first` and `length`, over these steps of the outermost axis.
+        With `first` and `length`, over these steps of the outermost axis, whose loop gets
+        the annotations.
         """
         outer, *inner = self.found.terms
         if length is None and not inner and self.copies_rows:
             length = part.terms
+        extent = length or outer.extent
         with (
-            self.code.loop(outer.name, length or outer.extent) as start,
+            self.code.loop(outer.name, extent, annotations=annotations) as start,
             loops_over(self.code, inner) as rest,
         ):
             flat = start if first is None else smart.add(first, start)

@@ -64,6 +64,8 @@ class Machine:
 LEFT_TO_LLVM: dict[str, Attribute] = {"pragma_unroll_explicit": IntegerAttr(0, i32)}
 """Annotations of an unrolled loop that LLVM expands, which takes less time than copies
 of its body here."""
+ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
+"""Annotations of a loop that LLVM leaves as it is."""
 MANY_REGISTERS = 64
 """Processors with vectors of so many bytes have 32 of them; others may have 16."""
 _WIDE = 32

@@ -34,7 +34,12 @@ from xdsl_tvm.passes.tir._cpu_schedule.fetching import (
     INTO_SECOND_CACHE,
     fetch,
 )
-from xdsl_tvm.passes.tir._cpu_schedule.options import LEFT_TO_LLVM, Machine, kind_of
+from xdsl_tvm.passes.tir._cpu_schedule.options import (
+    LEFT_TO_LLVM,
+    ROLLED,
+    Machine,
+    kind_of,
+)
 from xdsl_tvm.passes.tir._cpu_schedule.windowed import Windowed
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_images import fetch_next_image
 from xdsl_tvm.passes.tir._cpu_schedule.windowed_pairs import PAIR, Pairs, Panel
@@ -55,9 +60,6 @@ from xdsl_tvm.passes.tir._schedule.axes import (
 )
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 
-_ROLLED: dict[str, Attribute] = {"unroll_count": IntegerAttr(1, i32)}
-"""That LLVM leaves a loop as it is. In one block of the terms of several columns of the
-window, it would load what neighbours share once, keep it, and spill the sums."""
 _STEPS = 4
 _FEW_STEPS = 2
 """Steps of an unrolled loop over channels, which share nothing; the fewer ones are for
@@ -147,7 +149,7 @@ class _Convolution(TileCode):
             first = smart.mul(smart.cast(dtype, strip), height)
             with (
                 self._panel(point) as panel,
-                self.code.loop("y", height, annotations=_ROLLED) as inner,
+                self.code.loop("y", height, annotations=ROLLED) as inner,
             ):
                 place = smart.add(first, inner)
                 yield Step({**point, row.variable: place}, panel=panel)
@@ -322,8 +324,8 @@ class _Convolution(TileCode):
                     lambda r, u, v, at: code.store(self.initial(at), image, y, r, u, v),
                 )
             with (
-                code.loop(outermost.name, outermost.extent, annotations=_ROLLED) as step,
-                code.loop(row.name, row.extent, annotations=_ROLLED) as y,
+                code.loop(outermost.name, outermost.extent, annotations=ROLLED) as step,
+                code.loop(row.name, row.extent, annotations=ROLLED) as y,
             ):
                 terms: Point = {outermost.variable: step}
                 at_row = {**point, row.variable: y}
@@ -435,7 +437,9 @@ class _Convolution(TileCode):
         if self.keeps_loops:
             is_last = not inner and axis is not self.found.window
             wide = columns[1] - columns[0]
-            hints = _ROLLED
+            # In one block of the terms of several columns of the window, LLVM would load
+            # what neighbours share once, keep it, and spill the sums.
+            hints = ROLLED
             if is_last:
                 is_inner = valid is None
                 hints = self._unrolling(axis, wide * for_each.vectors, is_inner=is_inner)
@@ -468,8 +472,8 @@ class _Convolution(TileCode):
         has_more = self.shared is not None and self.shared.size != self.vectors
         is_full = sums + steps * self.vectors >= _REGISTERS
         if has_more and is_full and self.has_no_window:
-            return _ROLLED
-        return _ROLLED if size % steps else _unrolled(steps)
+            return ROLLED
+        return ROLLED if size % steps else _unrolled(steps)
 
     def _add_terms(
         self, for_each: ForEach, terms: Point, columns: tuple[int, int]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import math
 import operator
+import re
 import struct
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from support.llvm_modules import read_module
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.lowering.llvm_text.emitter import emit_llvm_ir
+from xdsl_tvm.lowering.llvm_text.vectorized_loops import is_vectorized
 from xdsl_tvm.lowering.to_llvm.convert_bf16_to_bits import ConvertBF16ToBits
 from xdsl_tvm.lowering.to_llvm.verify_llvm_legal import check_llvm_legal, rules_for
 from xdsl_tvm.runtime import llvm_jit
@@ -555,6 +557,31 @@ def test_bf16_widens_exactly() -> None:
     )
     data = np.array([0x4049], np.uint16)
     assert function(data.ctypes.data) == struct.unpack("<f", b"\0\0\x49\x40")[0]
+
+
+@pytest.mark.parametrize("type", ["float", "<8 x float>"])
+def test_loops_of_scalars_and_of_vectors(type: str) -> None:
+    """LLVM makes vectors of the former, interleaved, and unrolls both."""
+    text = f"""define void @f(ptr noalias %a, ptr noalias %b) {{
+b0:
+  br label %b1
+b1:
+  %i = phi i64 [ 0, %b0 ], [ %j, %b1 ]
+  %p = getelementptr inbounds {type}, ptr %a, i64 %i
+  %q = getelementptr inbounds {type}, ptr %b, i64 %i
+  %x = load {type}, ptr %p, align 4
+  %y = fadd {type} %x, %x
+  store {type} %y, ptr %q, align 4
+  %j = add nsw i64 %i, 1
+  %c = icmp slt i64 %j, 1024
+  br i1 %c, label %b1, label %b2
+b2:
+  ret void
+}}
+"""
+    assert is_vectorized(text) == (type != "float")
+    code = llvm_jit.assembly(text, triple="x86_64-linux-gnu", cpu="x86-64-v3")
+    assert len(re.findall(r"vaddps\s+%ymm", code)) > 1
 
 
 # ---------------------------------------------------------------- what is refused

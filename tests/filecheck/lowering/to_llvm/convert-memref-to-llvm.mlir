@@ -1,7 +1,7 @@
 // RUN: xdsl-opt %s --allow-unregistered-dialect -p tvm-convert-memref-to-llvm | filecheck %s
 
 // CHECK: llvm.func @free(!llvm.ptr)
-// CHECK: llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+// CHECK: llvm.func @aligned_alloc(i64, i64) -> (!llvm.ptr {llvm.noalias})
 
 func.func @access(%m : memref<?x8xf32, 1>, %b : memref<4xi1>, %i : index, %j : index) {
   %x = memref.load %m[%i, %j] : memref<?x8xf32, 1>

@@ -31,12 +31,15 @@ func.func @copy(%a: memref<?x64xf32> {llvm.noalias}, %b: memref<?x64xf32> {llvm.
 // CHECK-NEXT:        %[[K:.*]] = arith.index_cast %[[I]] : i32 to index
 // CHECK-NEXT:        scf.for %[[J:.*]] = %{{.*}} to %{{.*}} step %{{.*}} {
 // CHECK-NEXT:          memref.load %[[A]][%[[K]], %[[J]]]
+// LLVM would copy the inner loop.
+// CHECK:           } {tvm_llvm.loop = #tvm_llvm.loop<{unroll.disable}>}
 
-// CHECK:         llvm.func internal @copy_chunk(%[[T:.*]]: i32, %[[N:.*]]: i32, %[[C:.*]]: !llvm.ptr) -> i64 {
+// CHECK:         llvm.func internal @copy_chunk(%[[T:.*]]: i32, %[[N:.*]]: i32, %[[C:.*]]: !llvm.ptr) -> i64 attributes {no_inline, optimize_none} {
 // CHECK:           %[[T64:.*]] = arith.extui %[[T]] : i32 to i64
 // CHECK-NEXT:      %[[N64:.*]] = arith.extui %[[N]] : i32 to i64
 // CHECK-NEXT:      %[[SIZE:.*]] = arith.divui %[[TRIPS:.*]], %[[N64]] : i64
-// CHECK-NEXT:      %[[REST:.*]] = arith.remui %[[TRIPS]], %[[N64]] : i64
+// CHECK-NEXT:      %[[USED:.*]] = arith.muli %[[SIZE]], %[[N64]] : i64
+// CHECK-NEXT:      %[[REST:.*]] = arith.subi %[[TRIPS]], %[[USED]] : i64
 // CHECK:           func.call @copy_parallel(
 // CHECK-NEXT:      %[[ZERO:.*]] = arith.constant 0 : i64
 // CHECK-NEXT:      llvm.return %[[ZERO]] : i64
@@ -103,7 +106,7 @@ func.func @nested(%n: index, %m: index, %s: index, %f: f32, %p: memref<4xf32>) {
 // CHECK-NEXT:      scf.for %{{.*}} = %{{.*}} to %[[M]] step %{{.*}} {
 // CHECK-NEXT:        scf.for %[[K:.*]] = %{{.*}} to %[[N]] step %{{.*}} {
 // CHECK:               func.call @work(%[[I]], %[[K]], %[[F]])
-// CHECK:         } {hint = 1 : i32}
+// CHECK:         } {hint = 1 : i32, tvm_llvm.loop = #tvm_llvm.loop<{unroll.disable}>}
 // CHECK:       llvm.func internal @nested_chunk(
 // CHECK:       func.func @nested(
 // CHECK:         arith.divui
