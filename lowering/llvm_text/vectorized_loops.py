@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 _VECTOR = re.compile(r"<(?:vscale x )?\d+ x ")
 _CALLEE = re.compile(r"@([\w.$-]+|\"[^\"]*\")\(")
+_CALL = re.compile(r"call [^@\n]*(?:@(?!llvm\.)|%[\w.]+\()")
+_INSERTION = re.compile(r" insertelement .*, i64 (?!0$)", re.MULTILINE)
+"""What a vector of equal elements does not need."""
+_LABEL = re.compile(r"^(\S+):\n", re.MULTILINE)
 _TARGET = re.compile(r"label %([\w.]+)")
 _LOOP = re.compile(r"!llvm\.loop (!\d+)")
-_SPLAT = ", i64 0"
-"""How the only insertion of an element ends that a vector of equal elements needs."""
 
 
 def is_vectorized(text: str) -> bool:
@@ -27,108 +28,86 @@ def is_vectorized(text: str) -> bool:
     insertions of elements. The answer is no promise of the form of the code: blocks in an
     unusual order may hide a loop.
     """
-    unrolled = _unrolled(text)
-    heads, functions = _functions(text)
-    inlined = {name for name, head in heads if "noinline" not in head}
-    if any("alwaysinline" in head for _, head in heads):
+    heads, bodies = _functions(text)
+    if any("alwaysinline" in head for head in heads):
         return False
-    return all(_is_vectorized(lines, unrolled, inlined) for lines in functions)
+    inlined = {_name(head) for head in heads if "noinline" not in head}
+    unrolled = _unrolled(text)
+    return all(
+        inlined.isdisjoint(_CALLEE.findall(body))
+        and _INSERTION.search(body) is None
+        and _is_vectorized(body, unrolled)
+        for body in bodies
+    )
 
 
-@dataclass
+def _functions(text: str) -> tuple[list[str], list[str]]:
+    """The first lines of the functions that a module defines, and their other lines."""
+    parts = [part.partition(" {\n") for part in f"\n{text}".split("\ndefine ")[1:]]
+    heads = [head for head, _, _ in parts]
+    return heads, [rest.partition("\n}")[0] for _, _, rest in parts]
+
+
+def _name(head: str) -> str:
+    name = _CALLEE.search(head)
+    return "" if name is None else name[1]
+
+
+def _unrolled(text: str) -> set[str]:
+    """The nodes of metadata of loops that are unrolled in full."""
+    # The emitter writes metadata last.
+    nodes = text[text.rfind("\n!0 = ") :]
+    hint = re.search(r'^(!\d+) = !\{!"llvm\.loop\.unroll\.full"\}$', nodes, re.MULTILINE)
+    if hint is None:
+        return set()
+    found = re.finditer(r"^(!\d+) = distinct !\{(!\d+, .*)\}$", nodes, re.MULTILINE)
+    return {node[1] for node in found if hint[1] in node[2].split(", ")}
+
+
+@dataclass(frozen=True)
 class _Loop:
     first: int
     last: int
     is_unrolled: bool
 
-
-@dataclass
-class _Block:
-    """What matters of a block."""
-
-    has_vectors: bool = False
-    accesses_memory: bool = False
-    calls: bool = False
-    scalar_stores: int = 0
+    def holds(self, other: _Loop) -> bool:
+        return (
+            other is not self and self.first <= other.first and other.last <= self.last
+        )
 
 
-def _unrolled(text: str) -> set[str]:
-    """The nodes of metadata of loops that are unrolled in full."""
-    hint = re.search(r'^(!\d+) = !\{!"llvm\.loop\.unroll\.full"\}$', text, re.MULTILINE)
-    if hint is None:
-        return set()
-    nodes = re.finditer(r"^(!\d+) = distinct !\{(!\d+, .*)\}$", text, re.MULTILINE)
-    return {node[1] for node in nodes if hint[1] in node[2].split(", ")}
-
-
-def _functions(text: str) -> tuple[list[tuple[str, str]], list[list[str]]]:
-    """The names and first lines of the functions of a module, and their other lines."""
-    heads: list[tuple[str, str]] = []
-    bodies: list[list[str]] = []
-    lines = iter(text.splitlines())
-    for line in lines:
-        if line.startswith("define "):
-            name = _CALLEE.search(line)
-            heads.append(("" if name is None else name[1], line))
-            bodies.append(list(_until_end(lines)))
-    return heads, bodies
-
-
-def _until_end(lines: Iterator[str]) -> Iterator[str]:
-    for line in lines:
-        if line == "}":
-            return
-        yield line
-
-
-def _is_vectorized(lines: list[str], unrolled: set[str], inlined: set[str]) -> bool:
-    """Whether the lines of a function hold vectors where LLVM could make some."""
-    numbers: dict[str, int] = {}
-    blocks: list[_Block] = []
+def _is_vectorized(body: str, unrolled: set[str]) -> bool:
+    """Whether a function holds vectors where LLVM could make some in loops."""
+    _, *parts = _LABEL.split(body)
+    labels, blocks = parts[::2], parts[1::2]
+    numbers = {label: number for number, label in enumerate(labels)}
     loops: list[_Loop] = []
-    for line in lines:
-        if not line.startswith(" "):
-            numbers[line.rstrip(":")] = len(blocks)
-            blocks.append(_Block())
-            continue
-        block = blocks[-1]
-        block.has_vectors |= "<" in line and _VECTOR.search(line) is not None
-        if line.startswith("  store "):
-            block.accesses_memory = True
-            block.scalar_stores += not line.startswith("  store <")
-        elif " load " in line:
-            block.accesses_memory = True
-        elif "call " in line:
-            if "@llvm." not in line:
-                block.calls = True
-                callee = _CALLEE.search(line)
-                if callee is not None and callee[1] in inlined:
-                    return False
-        elif " insertelement " in line:
-            if not line.endswith(_SPLAT):
-                return False
-        elif line.startswith(("  br ", "  switch ")):
-            hint = _LOOP.search(line)
-            is_unrolled = hint is not None and hint[1] in unrolled
-            for target in _TARGET.findall(line):
-                first = numbers.get(target)
-                if first is not None:
-                    loops.append(_Loop(first, len(blocks) - 1, is_unrolled))
+    for number, block in enumerate(blocks):
+        jump = block.rstrip().rpartition("\n")[2]
+        for target in _TARGET.findall(jump):
+            first = numbers.get(target, number + 1)
+            if first <= number:
+                hint = _LOOP.search(jump)
+                is_unrolled = hint is not None and hint[1] in unrolled
+                loops.append(_Loop(first, number, is_unrolled))
     return all(_needs_no_vectors(loop, loops, blocks) for loop in loops)
 
 
-def _needs_no_vectors(loop: _Loop, loops: list[_Loop], blocks: list[_Block]) -> bool:
+def _needs_no_vectors(loop: _Loop, loops: list[_Loop], blocks: list[str]) -> bool:
     body = blocks[loop.first : loop.last + 1]
     most = 0 if loop.is_unrolled else 1
-    if any(block.scalar_stores > most and not block.calls for block in body):
+    if any(_scalar_stores(block) > most and not _CALL.search(block) for block in body):
         return False
-    inner = (
-        other
-        for other in loops
-        if other is not loop and loop.first <= other.first and other.last <= loop.last
-    )
+    inner = (other for other in loops if loop.holds(other))
     if loop.is_unrolled or not all(other.is_unrolled for other in inner):
         return True
-    return any(block.has_vectors or block.calls for block in body) or not any(
-        block.accesses_memory for block in body
+    text = "".join(body)
+    return (
+        _VECTOR.search(text) is not None
+        or _CALL.search(text) is not None
+        or not (" load " in text or "  store " in text)
     )
+
+
+def _scalar_stores(block: str) -> int:
+    return block.count("  store ") - block.count("  store <")
