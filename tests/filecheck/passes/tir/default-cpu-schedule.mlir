@@ -550,14 +550,14 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: %{{[^ ]+}} = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
-// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} annotations {unroll_count = 1 : i32} {
 // CHECK: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
-// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} annotations {unroll_count = 1 : i32} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // CHECK: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // CHECK: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -582,14 +582,14 @@ tir.func @matmul(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "rows" : !tir.buffer<3x96xf32>
 // ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: %{{[^ ]+}} = tir.min %{{[^ ]+}}, %{{[^ ]+}} : i32
-// ORDER: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "row" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} annotations {unroll_count = 1 : i32} {
 // ORDER: tir.for "k.o" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // ORDER: tir.block "panel" {
 // ORDER: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<12x8xf32>
-// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// ORDER: tir.for "k" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} annotations {unroll_count = 1 : i32} {
 // ORDER: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
 // ORDER: tir.store %{{[^ ]+}}, %{{[^ ]+}}[{{.*}}] : f32
 // ORDER: tir.for "tile" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
@@ -1089,7 +1089,7 @@ tir.func @conv(%A_handle: !tir.handle, %B_handle: !tir.handle, %C_handle: !tir.h
 // CHECK: tir.for "panel" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} parallel {
 // CHECK: tir.block "panel" {
 // CHECK: %{{[^ ]+}} = tir.alloc_buffer "columns" : !tir.buffer<27x8xf32>
-// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
+// CHECK: tir.for "c" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} annotations {unroll_count = 1 : i32} {
 // CHECK: tir.for "p" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "q" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} {
 // CHECK: tir.for "v" %{{[^ ]+}} = %{{[^ ]+}} to %{{[^ ]+}} vectorized {
