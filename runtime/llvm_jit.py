@@ -231,10 +231,10 @@ def _optimized(text: str, target_machine: Any, opt_level: int) -> Any:
 
 
 def _optimized_for_cpu(text: str, target_machine: Any, opt_level: int) -> Any:
-    """The same, or after the part of the pipeline that simplifies each function.
+    """The same, or without what gains nothing where the text has its vectors.
 
-    What is left out, but for the unrolling of loops, inlines, vectorizes and cleans up
-    after that. Where code has its vectors, it takes a third of the time for nothing.
+    Each function is simplified, and its loops are unrolled. What is left out inlines,
+    vectorizes and cleans up after that.
     """
     if opt_level < 2 or not is_vectorized(text):
         return _optimized(text, target_machine, opt_level)

@@ -66,14 +66,12 @@ def _unrolled(text: str) -> set[str]:
 
 @dataclass(frozen=True)
 class _Loop:
+    """A loop: blocks that are one after the other."""
+
     first: int
     last: int
-    is_unrolled: bool
-
-    def holds(self, other: _Loop) -> bool:
-        return (
-            other is not self and self.first <= other.first and other.last <= self.last
-        )
+    becomes_straight: bool
+    """Whether no loop is left of it, or of those in it, once LLVM has unrolled them."""
 
 
 def _is_vectorized(body: str, unrolled: set[str]) -> bool:
@@ -82,32 +80,40 @@ def _is_vectorized(body: str, unrolled: set[str]) -> bool:
     labels, blocks = parts[::2], parts[1::2]
     numbers = {label: number for number, label in enumerate(labels)}
     loops: list[_Loop] = []
+    """Those that are in no other one so far, in order."""
     for number, block in enumerate(blocks):
         jump = block.rstrip().rpartition("\n")[2]
-        for target in _TARGET.findall(jump):
-            first = numbers.get(target, number + 1)
-            if first <= number:
-                hint = _LOOP.search(jump)
-                is_unrolled = hint is not None and hint[1] in unrolled
-                loops.append(_Loop(first, number, is_unrolled))
-    return all(_needs_no_vectors(loop, loops, blocks) for loop in loops)
+        back = [numbers.get(target, number + 1) for target in _TARGET.findall(jump)]
+        for first in sorted((each for each in back if each <= number), reverse=True):
+            hint = _LOOP.search(jump)
+            is_unrolled = hint is not None and hint[1] in unrolled
+            inner: list[_Loop] = []
+            own: list[str] = []
+            end = number + 1
+            while loops and loops[-1].first >= first:
+                inner.append(loop := loops.pop())
+                own += blocks[loop.last + 1 : end]
+                end = loop.first
+            own += blocks[first:end]
+            if any(_has_neighbouring_stores(each, is_unrolled) for each in own):
+                return False
+            are_straight = all(loop.becomes_straight for loop in inner)
+            is_innermost = are_straight and not is_unrolled
+            if is_innermost and _has_only_scalars("".join(blocks[first : number + 1])):
+                return False
+            loops.append(_Loop(first, number, are_straight and is_unrolled))
+    return True
 
 
-def _needs_no_vectors(loop: _Loop, loops: list[_Loop], blocks: list[str]) -> bool:
-    body = blocks[loop.first : loop.last + 1]
-    most = 0 if loop.is_unrolled else 1
-    if any(_scalar_stores(block) > most and not _CALL.search(block) for block in body):
-        return False
-    inner = (other for other in loops if loop.holds(other))
-    if loop.is_unrolled or not all(other.is_unrolled for other in inner):
-        return True
-    text = "".join(body)
+def _has_neighbouring_stores(block: str, is_unrolled: bool) -> bool:
+    scalars = block.count("  store ") - block.count("  store <")
+    return scalars > (0 if is_unrolled else 1) and _CALL.search(block) is None
+
+
+def _has_only_scalars(loop: str) -> bool:
+    """Whether an innermost loop reads or writes memory, and LLVM could use vectors."""
     return (
-        _VECTOR.search(text) is not None
-        or _CALL.search(text) is not None
-        or not (" load " in text or "  store " in text)
+        (" load " in loop or "  store " in loop)
+        and _VECTOR.search(loop) is None
+        and _CALL.search(loop) is None
     )
-
-
-def _scalar_stores(block: str) -> int:
-    return block.count("  store ") - block.count("  store <")
