@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.infra.error_lines import UserError
-from xdsl_tvm.passes.infra.module_text import ModuleText
+from xdsl_tvm.passes.infra.module_text import ModuleText, reading
 from xdsl_tvm.runtime.executable import Executable, Progress, compile, load_text
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._progress import ProgressBar, wanted
@@ -19,11 +19,23 @@ from xdsl_tvm.tools._scripts import executed_module
 
 Compiled = TypeVar("Compiled")
 
+STANDARD_INPUT = Path("-")
+FILE_HELP = ".mlir, .py or .onnx; - for MLIR text on standard input"
+
 
 def input_module(
     file: Path, *, execute: bool, locations: bool
 ) -> tuple[ModuleOp, ModuleText | None]:
-    """The module of a file, and its text unless it is an executed script or a model."""
+    """The module of a file, and its text unless it is an executed script or a model.
+
+    The file `-` is MLIR text on standard input.
+    """
+    if file == STANDARD_INPUT:
+        if execute:
+            raise UserError("--execute runs a .py file, which is named")
+        with reading("stdin"):
+            given = ModuleText(sys.stdin.buffer.read().decode(), "stdin")
+        return load_text(given, locations=locations), given
     if file.suffix == MODEL_ENDING:
         if execute:
             raise UserError(f"{file}: --execute runs .py files")

@@ -19,7 +19,7 @@ from xdsl_tvm.runtime.cuda import GpuCode, public_functions
 from xdsl_tvm.runtime.executable import TARGETS, NativeExecutable, Progress, Settings
 from xdsl_tvm.runtime.llvm_jit import NVPTX_ARCHS
 from xdsl_tvm.runtime.native import no_progress
-from xdsl_tvm.tools._compiling import compiled, input_module, with_progress
+from xdsl_tvm.tools._compiling import FILE_HELP, compiled, input_module, with_progress
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
@@ -48,7 +48,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm compile", description=__doc__)
     parser.error = refuse_arguments
     add = parser.add_argument
-    add("file", type=Path)
+    add("file", type=Path, metavar="FILE", help=FILE_HELP)
     add("-o", "--output", metavar="FILE", type=Path, required=True)
     add("--target", choices=TARGETS, default="llvm", help="default: %(default)s")
     add(

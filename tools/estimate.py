@@ -22,7 +22,7 @@ from xdsl_tvm.registry import new_context
 from xdsl_tvm.runtime.kernel_estimate import KernelEstimate, estimate
 from xdsl_tvm.runtime.llvm_jit import ptx
 from xdsl_tvm.runtime.sass import KernelCode, machine_code, mix
-from xdsl_tvm.tools._compiling import input_module
+from xdsl_tvm.tools._compiling import FILE_HELP, input_module
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
 from xdsl_tvm.tools.opt import refuse_arguments
@@ -36,7 +36,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm estimate", description=__doc__)
     parser.error = refuse_arguments
     add = parser.add_argument
-    add("file", type=Path)
+    add("file", type=Path, metavar="FILE", help=FILE_HELP)
     add("--arch", default="sm_90", help="the GPU, such as sm_80 (default: sm_90)")
     add("--threads", metavar="N", type=int, help="of a block, where the kernel has none")
     add(

@@ -47,7 +47,8 @@ def refuse_arguments(message: str) -> NoReturn:
 _USAGE = "xdsl-tvm opt [options] [FILE]"
 _DESCRIPTION = (
     "Runs passes on a file of MLIR text, .mlir, TVMScript, .py, or an ONNX model, .onnx, "
-    "or on standard input as xdsl-opt does, with dumps, timings and reproducers. "
+    "or on standard input, which is meant by - or no FILE, as xdsl-opt does, with dumps, "
+    "timings and reproducers. "
     "`xdsl-tvm passes` lists this package's passes and their options; all passes of xDSL "
     "can be run, too."
 )
@@ -207,6 +208,8 @@ class OptMain(xDSLOptMain):
         )
 
     def setup_pipeline(self) -> None:
+        if self.args.input_file == "-":
+            self.args.input_file = None
         passes = parse_passes(self.available_passes, self.args.passes)
         self._check_target(parse_spec(self.args.target))
         before = self._pass_names(self.args.print_ir_before)

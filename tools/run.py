@@ -43,7 +43,7 @@ from xdsl_tvm.runtime.sample_inputs import (
 from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.runtime.threads import set_num_threads
 from xdsl_tvm.tools._call_report import call_line
-from xdsl_tvm.tools._compiling import compiled, input_module
+from xdsl_tvm.tools._compiling import FILE_HELP, compiled, input_module
 from xdsl_tvm.tools._files import file_names, writing
 from xdsl_tvm.tools._process import working_on
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
@@ -58,7 +58,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm run", description=__doc__)
     parser.error = refuse_arguments
     add = parser.add_argument
-    add("file", type=Path)
+    add("file", type=Path, metavar="FILE", help=f"{FILE_HELP}; or a library")
     add("--function", metavar="NAME", help="default: main, or the only one")
     add("--target", choices=TARGETS, default="llvm")
     add(

@@ -98,6 +98,24 @@ def test_opt_diagnostics_of_chunks(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["opt", str(path), *options[:2]]) == 1
 
 
+def test_standard_input(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    scale = (paths.ROOT / "examples" / "scale.mlir").read_bytes()
+    call = ["run", "-", "--interpret", "--symbol", "n=3"]
+    cases = {
+        ("opt", "-"): (scale, 0, "tir.func @scale"),
+        ("opt",): (scale, 0, "tir.func @scale"),
+        tuple(call): (scale, 0, "called @scale"),
+        (*call, "--print"): (b"tir.fnc @f()", 1, "stdin:1:1: error: tir.fnc: "),
+        (*call, "--execute"): (scale, 1, "--execute runs a .py file, which is named"),
+    }
+    for arguments, (text, status, expected) in cases.items():
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+        assert main(arguments) == status
+        assert expected in "".join(capsys.readouterr())
+
+
 def test_opt_timing(module: str, capsys: pytest.CaptureFixture[str]):
     assert main(["opt", module, "-p", "cse,dce", "--timing"]) == 0
     rows = [line.split() for line in capsys.readouterr().err.splitlines()]
