@@ -196,7 +196,7 @@ class Arguments:
         order = [p for p in self._order if p not in bound.params]
         if len(args) != len(order):
             raise TypeError(
-                f"@{self._name} takes {len(order)} arguments besides the "
+                f"@{self._name} takes {_arguments(len(order))} besides the "
                 f"{len(bound.params)} bound ones, got {len(args)}"
             )
         params: list[Any] = [None] * len(self._converters)
@@ -211,7 +211,7 @@ class Arguments:
         tuples = self.signature.tuples
         count = len(self._converters) if tuples is None else len(tuples)
         if len(args) != count:
-            raise TypeError(f"@{self._name} takes {count} arguments, got {len(args)}")
+            raise TypeError(f"@{self._name} takes {_arguments(count)}, got {len(args)}")
         if tuples is None:
             return args
         return [
@@ -428,6 +428,10 @@ def _built(tree: ResultTree, results: Iterator[Array]) -> Any:
     if tree.form == "object":
         return OBJECTS.value(array.item())
     return array.item() if tree.form == "scalar" else tuple(array.tolist())
+
+
+def _arguments(count: int) -> str:
+    return "1 argument" if count == 1 else f"{count} arguments"
 
 
 def _is_sequence(value: object) -> bool:

@@ -99,6 +99,18 @@ XT_UNUSED static const char *xt_type(const Any *value) {
   }
 }
 
+/* The name of a dtype but for its bits, by DLPack's code; NULL for others. */
+XT_UNUSED static const char *xt_kind(int code) {
+  switch (code) {
+    case 0: return "int";
+    case 1: return "uint";
+    case 2: return "float";
+    case 4: return "bfloat";
+    case 5: return "complex";
+    default: return NULL;
+  }
+}
+
 XT_UNUSED static void xt_write_sizes(Message *to, const int64_t *sizes, int64_t count) {
   xt_write(to, "(");
   for (int64_t i = 0; i < count; ++i)
@@ -108,7 +120,8 @@ XT_UNUSED static void xt_write_sizes(Message *to, const int64_t *sizes, int64_t 
 
 XT_UNUSED static int xt_count(const char *function, int32_t count, int32_t wanted) {
   if (count == wanted) return 0;
-  return xt_raise("TypeError", "@%s takes %d arguments, got %d", function, wanted, count);
+  return xt_raise("TypeError", "@%s takes %d argument%s, got %d", function, wanted,
+                  wanted == 1 ? "" : "s", count);
 }
 
 /* ---- extents ---- */
@@ -228,10 +241,17 @@ XT_UNUSED static int xt_array(const Parameter *of, const Any *value, Array *to) 
                     "on the device (%d, %d)", function, name, tensor->device_type,
                     tensor->device_id);
   DataType got = tensor->dtype;
-  if (got.code != of->type.code || got.bits != of->type.bits || got.lanes != 1)
+  if (got.code != of->type.code || got.bits != of->type.bits || got.lanes != 1) {
+    if (got.code == 6 && got.bits == 8 && got.lanes == 1)
+      return xt_raise("TypeError", "@%s: argument '%s' must have dtype %s, got bool",
+                      function, name, of->dtype);
+    if (xt_kind(got.code) && got.lanes == 1)
+      return xt_raise("TypeError", "@%s: argument '%s' must have dtype %s, got %s%d",
+                      function, name, of->dtype, xt_kind(got.code), got.bits);
     return xt_raise("TypeError", "@%s: argument '%s' must have dtype %s, got the type "
                     "code %d of %d bits, %d lanes", function, name, of->dtype, got.code,
                     got.bits, got.lanes);
+  }
   if (tensor->ndim != of->rank)
     return xt_raise("ValueError", "@%s: argument '%s' must have rank %d, got %d",
                     function, name, of->rank, tensor->ndim);

@@ -340,7 +340,7 @@ BINDINGS: dict[str, tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], str]
         (W, B),
         {},
         (X, W, B),
-        "@main takes 1 arguments besides the 2 bound ones, got 3",
+        "@main takes 1 argument besides the 2 bound ones, got 3",
     ),
     "extent of what is not bound": (
         (B,),
