@@ -7,6 +7,7 @@ what is no operator, from `xdsl_tvm.relax.vocabulary`.
 from __future__ import annotations
 
 from xdsl_tvm.dialects.relax.signatures import OPERATORS
+from xdsl_tvm.dialects.tir.storage_scope import did_you_mean
 from xdsl_tvm.relax.calls import (
     call_dps_packed,
     call_packed,
@@ -63,7 +64,8 @@ class Operator:
 def _operator(name: str) -> Operator:
     is_known = name in _KNOWN or any(key.startswith(f"{name}.") for key in _KNOWN)
     if not is_known or name.rpartition(".")[2].startswith("_"):
-        raise AttributeError(f"there is no operator relax.op.{name}")
+        hint = did_you_mean(name, _KNOWN)
+        raise AttributeError(f"there is no operator relax.op.{name}{hint}")
     return Operator(name)
 
 

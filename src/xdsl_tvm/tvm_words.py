@@ -293,7 +293,9 @@ _REASONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "ir": {
         "Attrs DictAttrs make_node": "attributes are dictionaries, such as func.attrs",
-        "BaseExpr RelaxExpr Node Op EnvFunc register_op_attr": _OPERATIONS,
+        "BaseExpr RelaxExpr Node EnvFunc register_op_attr": _OPERATIONS,
+        "Op": "the op of a call is an operation of xDSL: ask for its name, as in "
+        'call.op.name == "relax.add"',
         "PrimExpr": "it is xdsl_tvm.tir.PrimExpr",
         "CallingConv": "it is the attribute calling_conv, a number",
         "GlobalInfo": "global infos are attributes of the module",

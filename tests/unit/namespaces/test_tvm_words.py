@@ -42,6 +42,7 @@ def test_other_names() -> None:
     assert not has_word("relax", "bulid")
     for module, name, message in (
         (relax, "bulid", "no attribute 'bulid'; did you mean 'build'"),
+        (relax.op, "matmull", "no operator relax.op.matmull .did you mean 'matmul'"),
         (tvm, "zzz", "'xdsl_tvm' has no attribute 'zzz'"),
         (tvm, "te", "xdsl_tvm has no 'te': there are no tensor expressions"),
     ):
