@@ -6,6 +6,7 @@ import ctypes
 import functools
 import itertools
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -105,6 +106,7 @@ class NativeExecutable(Executable):
         self._module = module
         self._unlowered = module
         self._overlapping: NativeExecutable | None = None
+        self._passes = PassContext.current().without_instruments()
         if self.packed_functions:
             # They are lowered already, as far as passes for TIR go.
             settings = replace(settings, optimize=False)
@@ -254,17 +256,23 @@ class NativeExecutable(Executable):
             self._unlowered = copy_of(self._module)
         mattr = settings.mattr
         vectors = llvm_jit.host_vector_bytes(mattr) if settings.optimize else None
-        lower_to_llvm(
-            context,
-            self._module,
-            vector_bytes=vectors,
-            winograd_tile=settings.winograd_tile,
-            profile=settings.profile,
-            bound_checks=settings.bound_checks,
-            progress=settings.progress,
-            features=llvm_jit.host_features(mattr),
-        )
+        with self._same_passes():
+            lower_to_llvm(
+                context,
+                self._module,
+                vector_bytes=vectors,
+                winograd_tile=settings.winograd_tile,
+                profile=settings.profile,
+                bound_checks=settings.bound_checks,
+                progress=settings.progress,
+                features=llvm_jit.host_features(mattr),
+            )
         return self._module
+
+    def _same_passes(self) -> AbstractContextManager[object]:
+        """The context that the module was compiled in, for what is lowered later."""
+        is_current = PassContext.current().fingerprint() == self._passes.fingerprint()
+        return nullcontext() if is_current else self._passes
 
     def get_source(self, fmt: str = "") -> str:
         """The LLVM IR, TVM's format `ll`. Raises ValueError for another format."""
@@ -378,7 +386,8 @@ class NativeExecutable(Executable):
             module = self._unlowered.clone()
             allow_overlap(module)
             settings = replace(self._settings, optimize=False, profile=False)
-            self._overlapping = NativeExecutable(module, settings, self._externs)
+            with self._same_passes():
+                self._overlapping = NativeExecutable(module, settings, self._externs)
         return self._overlapping
 
     def _overlapping_entry(self, signature: Signature) -> Entry:

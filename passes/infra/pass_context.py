@@ -102,6 +102,12 @@ class PassContext:
             )
         )
 
+    def without_instruments(self) -> PassContext:
+        """A context in which the same passes run, and nothing watches them."""
+        return PassContext(
+            self.opt_level, self.required_pass, self.disabled_pass, config=self.config
+        )
+
     def enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs the pass; being disabled beats being required."""
         if info.name in self.disabled_pass:

@@ -129,6 +129,25 @@ def test_the_cache_is_of_a_context(
     assert [kernels(each) for each in contexts] == [2, 2, 2, 1, 2, 2]
 
 
+def test_what_is_lowered_later_is_of_the_same_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of code from the cache, and code for arguments that overlap."""
+    monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
+    text = ADD.replace(", tir.noalias = true", "").replace(
+        "%c0 =", '%no = tir.const false\n  tir.assert %no, "refused"\n  %c0 =', 1
+    )
+    for _ in range(2):
+        with PassContext(config={"tir.disable_assert": True}):
+            compiled = xdsl_tvm.compile(text)
+        assert "refused" not in compiled.llvm_ir
+        a, b, _ = arrays()
+        compiled["add"](a, b, a, 1)
+        np.testing.assert_array_equal(a, arrays()[0] + 1)
+    with pytest.raises(RuntimeError, match="refused"):
+        xdsl_tvm.compile(text)["add"](*arrays(), 1)
+
+
 class Foreign:
     """An array of another library, as tensors of PyTorch are."""
 
