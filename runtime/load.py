@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -123,7 +124,7 @@ def _shown(source: Any) -> str:
             "I.ir_module"
         )
     shown = f"{'an' if kind[0] in 'aeiouAEIOU' else 'a'} {kind}"
-    for each in type(source).__mro__:
+    for each in inspect.getmro(cast("type[Any]", type(source))):
         if (how := _READERS.get(f"{each.__module__}.{each.__name__}")) is not None:
             return f"{shown}; {how}"
     return shown

@@ -266,7 +266,7 @@ class Parameter:
 
     def bind(self, array: Any) -> BoundArray:
         """Take an argument. Raises ArgumentError when dtype, rank or shape differ."""
-        found = array if isinstance(array, np.ndarray) else self._shared(array)
+        found = self._array(array)
         storage = self.element.storage
         if found.dtype != storage:
             self.fail("dtype", storage, found.dtype)
@@ -291,7 +291,7 @@ class Parameter:
             pointer = memory_of(found, self.element)
         return BoundArray(pointer, shape, known, is_compact)
 
-    def _shared(self, array: Any) -> np.ndarray[Any, Any]:
+    def _array(self, array: Any) -> np.ndarray[Any, Any]:
         try:
             found = shared_array(array)
         except ValueError as error:

@@ -116,6 +116,7 @@ def test_the_cache_is_of_a_context(
     def kernels(context: PassContext) -> int:
         with context:
             compiled = xdsl_tvm.compile(text, profile=True)
+        assert isinstance(compiled, NativeExecutable)
         return len(compiled.kernel_times())
 
     contexts = (
@@ -140,6 +141,7 @@ def test_what_is_lowered_later_is_of_the_same_passes(
     for _ in range(2):
         with PassContext(config={"tir.disable_assert": True}):
             compiled = xdsl_tvm.compile(text)
+        assert isinstance(compiled, NativeExecutable)
         assert "refused" not in compiled.llvm_ir
         a, b, _ = arrays()
         compiled["add"](a, b, a, 1)
