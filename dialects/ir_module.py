@@ -75,7 +75,7 @@ class IRModule(ModuleOp, Scriptable):
     def __getitem__(self, name: str | GlobalVar) -> Operation:
         """The function of that name; KeyError if there is none."""
         if (found := SymbolTable.lookup_symbol(self, _name(name))) is None:
-            raise KeyError(_name(name))
+            raise KeyError(f"no function '{_name(name)}'; the module has {self._known()}")
         return found
 
     def __setitem__(self, name: str | GlobalVar, function: Operation) -> None:
@@ -127,8 +127,11 @@ class IRModule(ModuleOp, Scriptable):
         for found in self:
             if found.name_hint == name:
                 return found
-        known = ", ".join(found.name_hint for found in self) or "none"
+        known = self._known()
         raise ValueError(f"IRModule: there is no function '{name}'; it has {known}")
+
+    def _known(self) -> str:
+        return ", ".join(found.name_hint for found in self) or "none"
 
     def update_func(self, var: GlobalVar, func: Operation) -> None:
         """Put a function in the place of the one that the variable stands for."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException, PassFailedException
 
@@ -259,7 +260,10 @@ def _check_module(module: object) -> None:
     if module is None:
         raise ValueError("The input module must be set.")
     if not isinstance(module, ModuleOp):
-        raise TypeError(f"a pass accepts a builtin.module, not {type(module).__name__}")
+        found = type(module).__name__
+        is_function = isinstance(module, Operation)
+        hint = "; give the module that it is in" if is_function else ""
+        raise TypeError(f"a pass accepts a builtin.module, not {found}{hint}")
 
 
 class DelegatingPass(CompilerPass, runs_passes=True):

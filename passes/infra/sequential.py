@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 from typing import cast
 
@@ -80,8 +81,15 @@ def pass_attribute(module: str, family: str, name: str) -> Callable[..., Compile
     """
     found = find_pass_class(family, name)
     if found is None or not issubclass(found, CompilerPass):
-        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        hint = "" if name.startswith("_") else _closest(family, name)
+        raise AttributeError(f"module '{module}' has no attribute '{name}'{hint}")
     return found
+
+
+def _closest(family: str, class_name: str) -> str:
+    names = [name for name in _loaders() if name.startswith(family)]
+    close = get_close_matches(family + class_name.lower(), names, 1)
+    return f"; did you mean '{_loaders()[close[0]]().__name__}'?" if close else ""
 
 
 def checked_required(required: object) -> list[str]:

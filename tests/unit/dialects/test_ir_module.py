@@ -36,7 +36,7 @@ def test_functions_by_name() -> None:
     assert isinstance(mod["main"], relax.FuncOp)
     assert mod["main"].parent_op() is mod
     assert str(source) == str(parse(MODULE))
-    with pytest.raises(KeyError, match="missing"):
+    with pytest.raises(KeyError, match="'missing'; the module has main, other, tir"):
         mod["missing"]
 
 

@@ -470,6 +470,11 @@ def test_passes_by_class_name() -> None:
     ):
         with pytest.raises(AttributeError, match=f"has no attribute '{missing}'"):
             getattr(module, missing)
+    misspelled = "Simplfy"
+    with pytest.raises(AttributeError, match="did you mean 'Simplify'"):
+        getattr(tir, misspelled)
+    with pytest.raises(TypeError, match="not FuncOp; give the module that it is in"):
+        passes.tir.Simplify()(cast("Any", next(iter(parse(MODULE).ops))))
 
 
 def test_a_pass_of_the_package_by_its_name() -> None:
