@@ -8,6 +8,9 @@ import pytest
 from support import paths
 
 from xdsl_tvm.runtime import threads
+from xdsl_tvm.runtime.load import load_module
+from xdsl_tvm.runtime.sample_inputs import bound_symbols
+from xdsl_tvm.runtime.signature import Signature, signatures
 from xdsl_tvm.tools.cli import main
 
 pytest.importorskip("llvmlite")
@@ -124,6 +127,20 @@ def test_kernels_and_memory_of_a_relax_module(
     assert lines[-1] in (expected, expected.replace(" 8.0", " 12.0"))
     # There is no terminal here.
     assert captured.err == ""
+
+
+def test_symbols_in_tuples():
+    signature = signatures(
+        load_module("""
+    !x = tensor<?xf32, #relax.dims<[n]>>
+    !t = !relax.tuple<tensor<2xf32>, !x>
+    relax.func @main<n>(%t: !t) -> !t attributes {global_symbol = "main"} {
+      relax.return %t : !t
+    }""")
+    )["main"]
+    assert isinstance(signature, Signature)
+    pair = np.zeros(2, np.float32), np.zeros(3, np.float32)
+    assert bound_symbols(signature, [pair]) == {"n": 3}
 
 
 SCALARS = """
