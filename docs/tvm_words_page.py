@@ -144,8 +144,8 @@ program.py: 4 statements, 2 run, te/topi 2
 - `attrs` are values of Python; `func.params` are values of xDSL, with `name_hint` and
   `type`.
 - Compiled functions are machine code: `VirtualMachine` calls them, with `NDArray`s, and
-  what returns several values returns a tuple. They take arrays of numpy as well, and
-  `executable["main"](x)` of those returns such.
+  what returns several values returns a tuple. They take arrays of numpy as well, and of
+  any library by DLPack; `executable["main"](x)` returns arrays of numpy.
 - Functions of Python that programs call by name are known to modules that are compiled
   after `register_func`. Of TVM's own there is `vm.builtin.reshape`.
 - Errors are `ValueError`, `TypeError`, `VerifyException` or `PassFailedException`, of one
