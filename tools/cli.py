@@ -8,9 +8,9 @@ import importlib.metadata
 import sys
 from collections.abc import Sequence
 
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.exceptions import ArgSpecParseError
 
-from xdsl_tvm.passes.infra.error_lines import UserError, error_text
+from xdsl_tvm.passes.infra.error_lines import UserError, error_text, traceback_hint
 from xdsl_tvm.tools._process import (
     INTERRUPTED,
     flush_output,
@@ -78,21 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if "--traceback" in arguments:
             raise
         shown = give_up_output(error) if isinstance(error, OSError) else None
-        say(error_text(shown or error) + _traceback_hint(error))
+        say(error_text(shown or error) + traceback_hint(error))
         return 1
     return 0
-
-
-_UNEXPECTED = (LookupError, AttributeError, AssertionError, NameError, ArithmeticError)
-"""What no input should lead to, so that the place in the code is of interest."""
-
-
-def _traceback_hint(error: BaseException) -> str:
-    cause = error if error.__cause__ is None else error.__cause__
-    is_meant = isinstance(cause, UserError | DiagnosticException)
-    if is_meant or not isinstance(cause, _UNEXPECTED):
-        return ""
-    return " (--traceback shows where)"
 
 
 def _main_of_process(arguments: list[str]) -> int:

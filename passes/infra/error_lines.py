@@ -83,6 +83,18 @@ def error_line(error: BaseException) -> str:
     return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
+_UNEXPECTED = (LookupError, AttributeError, AssertionError, NameError, ArithmeticError)
+"""What no input should lead to, so that the place in the code is of interest."""
+
+
+def traceback_hint(error: BaseException) -> str:
+    """What to add to the line of an error that no input should lead to; else nothing."""
+    is_meant = isinstance(error, UserError | DiagnosticException)
+    if is_meant or not isinstance(error, _UNEXPECTED):
+        return ""
+    return " (--traceback shows where)"
+
+
 def names_operation(operation: str, error: BaseException) -> str:
     """The message of an error of an operation, after its name unless that is in it."""
     message = _one_line(str(error))

@@ -20,7 +20,12 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.analysis.reproducer import write_reproducer
-from xdsl_tvm.passes.infra.error_lines import PlacedError, UserError, error_line
+from xdsl_tvm.passes.infra.error_lines import (
+    PlacedError,
+    UserError,
+    error_line,
+    traceback_hint,
+)
 from xdsl_tvm.passes.infra.module_text import ModuleText
 from xdsl_tvm.passes.infra.verification import BrokenIRError, Trail
 
@@ -183,7 +188,7 @@ class PipelineRunner:
                 self._dump(self.print_after_failure, "after failure of", one, module)
                 line = error_line(error)
                 if trail is None or not isinstance(error, BrokenIRError):
-                    line = f"pass '{one.name}' failed: {line}"
+                    line = f"pass '{one.name}' failed: {line}{traceback_hint(error)}"
                 placed = None if applied else self.placed_error(ctx, error, index + 1)
                 if placed is not None:
                     line = placed.message
