@@ -187,6 +187,13 @@ def is_index_type(dtype: Attribute) -> bool:
     return dtype in (i32, i64)
 
 
+def index_type_for(dtype: Attribute) -> IntegerType:
+    """The index type for the numbers of an integer dtype, in which their products do not
+    wrap around as they do in narrow and in unsigned ones.
+    """
+    return i32 if dtype == i32 or integer_range(dtype)[1] < 1 << 31 else i64
+
+
 @cache
 def _vector(element: Attribute, lanes: int, scalable: bool) -> VectorType[Attribute]:
     if not scalable:

@@ -617,7 +617,7 @@ class CanonicalSimplifier:
         return Sum(dtype, 0, (split._replace(source=source, scale=1),))
 
     def _cast_source(self, dtype: Attribute, source: Expr, nested: int) -> Expr:
-        if isinstance(source, Cast) and source.value.dtype == dtype:
+        if isinstance(source, Cast) and self._is_undone(source, dtype):
             return source.value
         form = self._plain(source)
         if isinstance(form, Sum) and form != _sum_of(source) and nested < MAX_NESTED:
@@ -625,6 +625,16 @@ class CanonicalSimplifier:
             if found is not None and found.fits:
                 return found.expr
         return smart.cast(dtype, source)
+
+    def _is_undone(self, source: Cast, dtype: Attribute) -> bool:
+        """Whether a cast to `dtype` gives what the cast `source` was made of."""
+        if source.value.dtype != dtype:
+            return False
+        (low, high), wide = integer_range(source.dtype), integer_range(dtype)
+        if low <= wide[0] and wide[1] <= high:
+            return True
+        bound = self._analyzer.const_int_bound(source.value)
+        return low <= bound.min and bound.max <= high
 
     # ---- comparisons ----
 

@@ -56,6 +56,7 @@ from xdsl_tvm.dialects.tir.types import (
     BufferType,
     HandleType,
     PtrType,
+    index_type_for,
     is_integer,
     is_scalar,
 )
@@ -136,13 +137,14 @@ class BufferDefinition(QuickOperation, ABC):
     def extent_type(self) -> IntegerType:
         """The dtype of the extents: `i32`, or `i64` where one is larger than that.
 
-        So it is where a stride is larger.
+        So it is where a stride is larger. Dynamic extents of other types, in which their
+        products would wrap around, are made one of these.
         """
         if self.index_type is not None:
             return self.index_type
         if max(self._static_sizes(), default=0) >= 1 << 31:
             return i64
-        return cast(IntegerType, self.extents[0].type) if self.extents else i32
+        return index_type_for(self.extents[0].type) if self.extents else i32
 
     def _static_sizes(self) -> Sequence[int]:
         """The static extents and strides."""

@@ -54,6 +54,7 @@ from xdsl_tvm.dialects.dtypes import (
 )
 from xdsl_tvm.dialects.dtypes import MAX_LANES as MAX_LANES
 from xdsl_tvm.dialects.dtypes import element_of as element_of
+from xdsl_tvm.dialects.dtypes import index_type_for as index_type_for
 from xdsl_tvm.dialects.dtypes import is_bfloat16 as is_bfloat16
 from xdsl_tvm.dialects.dtypes import is_bool as is_bool
 from xdsl_tvm.dialects.dtypes import is_float as is_float

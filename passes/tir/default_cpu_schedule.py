@@ -156,9 +156,9 @@ class DefaultCPUSchedule(CompilerPass):
         or five where vectors are of 64 bytes and a map follows, stay in registers,
         nothing is copied, terms outside of the image are left out, and large weights, and
         large images that are read once, are fetched ahead (see `windowed_images.py`).
-        If sums may be computed in another order, blocks that fill half of a vector,
-        and single ones, have two terms at a time (see `windowed_pairs.py`), sums
-        begin with a bias that is added to them, and where windows of depthwise
+        Where blocks fill half of a vector, its lanes have two
+        terms each (see `windowed_pairs.py`). If sums may be computed in another order,
+        they begin with a bias that is added to them, and where windows of depthwise
         convolutions have 9 elements at most, a tile has columns of two rows, for all of
         which an element is loaded once (see `windowed_rows.py`). Threads share the rows
         of an image where the weight is small, and channels otherwise (see
@@ -188,8 +188,8 @@ class DefaultCPUSchedule(CompilerPass):
         are none of the above: without iterations, with statements between the loops,
         predicates, annotations, effects other than loads and stores, a written buffer
         with strides, dependences between iterations other than the reductions above.
-        Buffers of different parameters are taken not to overlap, as `tir-vectorize-loop`
-        takes them.
+        Buffers of different parameters are taken not to overlap, as
+        `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024; a feature that
         is none of these
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop

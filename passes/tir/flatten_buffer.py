@@ -49,7 +49,7 @@ from xdsl_tvm.analysis.tir.flat_index import (
 )
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.by_class import of_classes
-from xdsl_tvm.dialects.tir.types import buffer_of
+from xdsl_tvm.dialects.tir.types import buffer_of, index_type_for
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.expressions import ExpressionRewriter
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
@@ -238,7 +238,7 @@ class _Flattening(ExpressionRewriter):
         parts = [range(len(op.shape))] if like is None else groups(like)
         dtype = fitting_type(
             max(op.static_extents.get_values(), default=1),
-            op.extents[0].type if op.extents else i32,
+            index_type_for(op.extents[0].type) if op.extents else i32,
         )
         sizes = [[self._as_tree(op.shape[k], dtype) for k in part] for part in parts]
         extents = [_product(each, dtype) for each in sizes]

@@ -100,10 +100,9 @@ class InjectSoftwarePipeline(CompilerPass):
         places; a loop that is not serial or unrolled, or whose variable is not i32 or
         i64; a block with iteration variables, a `tir.init`, a `tir.match_region`, a
         `tir.ret`; memory that the loop gets by `tir.allocate`, or whose size depends on
-        the iteration; a value
-        that one statement gets from an op with an effect and another uses, or that is
-        loaded before a statement that may write it; a buffer of several versions
-        with an offset, with strides that do not show its size, or in a matrix whose
+        the iteration; a value that one statement gets from an op with an effect and
+        another uses, or that is loaded before a statement that may write it; a buffer of
+        several versions with an offset, with strides that do not show its size, or in a matrix whose
         builtins do not say how large its fragments are; an asynchronous statement that is
         more than loads and stores, reads what it writes, or may write an element twice; a
         `double_buffer_scope` that names no written buffer

@@ -89,9 +89,8 @@ class LiftThreadBinding(CompilerPass):
         the axis one range; a range that is computed inside of the loop that will hold the
         axis: compute it in front; a store to guard in a block with iteration variables:
         convert the blocks to opaque ones first; a block that reduces over an axis with
-        several loops: run LowerCrossThreadReduction first; a store that
-        virtual threads would repeat, to memory that they do not have each: bind it to
-        them
+        several loops: run LowerCrossThreadReduction first; a store that virtual threads
+        would repeat, to memory that they do not have each: bind it to them
     Attributes: read: none; created: none; removed: none
     Differs from TVM: ranges are compared, and variables converted; a range that depends
         on another thread is an error, where TVM keeps a variable that is gone. Stores

@@ -30,6 +30,7 @@ from xdsl_tvm.analysis.tir.function_target import functions_of, is_same_code, ta
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.tir.annotations import KERNEL_LAUNCH_PARAMS, USE_DYNAMIC_SHARED
 from xdsl_tvm.dialects.tir.storage_scope import StorageScope
+from xdsl_tvm.dialects.tir.types import index_type_for
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir.rewriting.copied_expressions import ExpressionCopier
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
@@ -343,7 +344,7 @@ def _bytes(
 
 def _product(a: _Size, b: _Size, insert: Callable[[Operation], None]) -> SSAValue:
     types = [each.type for each in (a, b) if isinstance(each, SSAValue)]
-    dtype = types[0] if types[0] == types[-1] else i64
+    dtype = index_type_for(types[0]) if types[0] == types[-1] else i64
     op = tir.MulOp(_value(a, dtype, insert), _value(b, dtype, insert))
     insert(op)
     return op.result
@@ -352,12 +353,12 @@ def _product(a: _Size, b: _Size, insert: Callable[[Operation], None]) -> SSAValu
 def _value(
     number: _Size, dtype: Attribute, insert: Callable[[Operation], None]
 ) -> SSAValue:
-    """A number as a value of an integer type, a literal of `i64` where it must be."""
+    """A number as a value of an index type, a literal of `i64` where it must be."""
     if isinstance(number, int):
         op = tir.ConstOp(IntegerAttr(number, i32 if number < 1 << 31 else i64))
         insert(op)
         number = op.result
-    if number.type == dtype or dtype == i32:
+    if number.type in (dtype, i64):
         return number
     cast = tir.CastOp(number, dtype)
     insert(cast)

@@ -15,6 +15,7 @@ from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, emit, view
 from xdsl_tvm.analysis.tir.flat_index import fitting_type, widened_for
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import index_type_for
 from xdsl_tvm.passes.tir.rewriting.memory_views import take_after, views_of
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
@@ -309,6 +310,6 @@ def bytes_of_memory(memory: tir.AllocateOp) -> Expr:
         if isinstance(extent, int):
             tree = smart.const(extent, fitting_type(extent, i32))
         else:
-            tree = view(extent)
+            tree = smart.cast(index_type_for(extent.type), view(extent))
         total = tree if total is None else smart.mul(total, tree)
     return smart.mul(smart.const(1, i32) if total is None else total, width)

@@ -1578,3 +1578,29 @@ tir.func @padding(%a: !tir.handle, %b: !tir.handle) attributes {tir.noalias = tr
 // KNOWN-NEXT:        }
 // KNOWN-NEXT:      }
 // KNOWN-NEXT:    }
+
+// -----
+
+// A cast undoes one that loses nothing; a narrow one may cut bits off.
+
+tir.func @casts(%a: !tir.handle) attributes {global_symbol = "casts"} {
+  %A = tir.match_buffer %a : !tir.buffer<64xi64>
+  %c0 = tir.const 0 : i64
+  %c32 = tir.const 32 : i64
+  %big = tir.const 3000000000 : i64
+  tir.for %i = %c0 to %c32 {
+    %x = tir.mul %i, %big : i64
+    %y = tir.cast %x : i64 to i32
+    %z = tir.cast %y : i32 to i64
+    tir.store %z, %A[%i] : i64
+    %u = tir.cast %i : i64 to i32
+    %v = tir.cast %u : i32 to i64
+    %j = tir.add %v, %c32 : i64
+    tir.store %c0, %A[%j] : i64
+  }
+}
+// CHECK-LABEL: tir.func @casts
+// CHECK: %[[Y:.*]] = tir.cast %{{.*}} : i64 to i32
+// CHECK-NEXT: %[[Z:.*]] = tir.cast %[[Y]] : i32 to i64
+// CHECK-NEXT: tir.store %[[Z]]
+// CHECK-NEXT: %[[J:.*]] = tir.add %i, %c32 : i64

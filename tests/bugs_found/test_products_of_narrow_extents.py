@@ -1,0 +1,67 @@
+"""Products of extents of 8 bits wrapped around, so that memory was allocated too small.
+
+Indices were made wide enough, and sizes were not: code wrote outside of its memory.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from xdsl_tvm.dialects import tir
+from xdsl_tvm.interpreters.semantics import check_semantics
+from xdsl_tvm.passes.infra.pipeline_runner import parse_passes
+from xdsl_tvm.registry import all_passes, new_context
+
+ROWS = """
+tir.func @rows(%a: !tir.handle, %c: !tir.handle) {
+  %n = tir.shape_var "n" : ui8
+  %A = tir.match_buffer %a [%n] : !tir.buffer<300x?xf32>
+  %C = tir.match_buffer %c [%n, %n] : !tir.buffer<?x?xf32>
+  %c0 = tir.const 0 : ui8
+  %p = tir.allocate [%n, %n] : !tir.ptr<f32>
+  %B = tir.decl_buffer %p [%n, %n] : !tir.buffer<?x?xf32>
+  tir.for %i = %c0 to %n {
+    tir.for %j = %c0 to %n {
+      %x = tir.load %A[%i, %j] : f32
+      tir.store %x, %B[%i, %j] : f32
+      %y = tir.load %B[%i, %j] : f32
+      tir.store %y, %C[%i, %j] : f32
+    }
+  }
+}
+"""
+KERNEL = """
+tir.func @main(%n: ui8) attributes {target = #tir.target<"llvm">} {
+  tir.call_func @kernel(%n) : (ui8) -> ()
+}
+tir.func @kernel(%n: ui8) attributes {target = #tir.target<"cuda">} {
+  %c4 = tir.const 4 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c4 {
+    %p = tir.allocate [%n] : !tir.ptr<f32, "shared.dyn">
+    tir.evaluate %t : i32
+  }
+}
+"""
+
+
+def _parsed(text: str) -> ModuleOp:
+    module = Parser(new_context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def test_flat_memory_has_all_elements():
+    given, found = np.ones((300, 20), np.float32), np.zeros((20, 20), np.float32)
+    passes = parse_passes(all_passes(), "tir-flatten-buffer,tir-storage-rewrite")
+    inputs = {"rows": [[given, found]]}
+    assert check_semantics(_parsed(ROWS), passes, inputs).checked == ["rows"]
+
+
+def test_shared_memory_of_a_launch_is_counted_in_32_bits():
+    module = _parsed(KERNEL)
+    for one in parse_passes(all_passes(), "tir-lower-device-kernel-launch"):
+        one.apply(new_context(), module)
+    products = [op for op in module.walk() if isinstance(op, tir.MulOp)]
+    assert [str(op.result.type) for op in products] == ["i32"]
