@@ -185,11 +185,11 @@ class DefaultCPUSchedule(CompilerPass):
         attribute `tir.is_scheduled`, those in which some loop has a kind, a thread or an
         annotation, or that name memory twice (`tir.decl_buffer`, `tir.match_region`,
         `tir.data`, `tir.address_of`, a parameter matched twice); in others, nests that
-        are none of the above: without iterations, with statements between the loops,
-        predicates, annotations, effects other than loads and stores, a written buffer
-        with strides, dependences between iterations other than the reductions above.
-        Buffers of different parameters are taken not to overlap, as
-        `tir-vectorize-loop` takes them.
+        are none of the above: without iterations, with variables that are neither `i32`
+        nor `i64`, with statements between the loops, predicates, annotations, effects
+        other than loads and stores, a written buffer with strides, dependences between
+        iterations other than the reductions above. Buffers of different parameters are
+        taken not to overlap, as `tir-vectorize-loop` takes them.
     Errors: `vector_bytes` that is no power of two, or more than 1024; a feature that
         is none of these
     Attributes: read: `target` and `tir.is_scheduled` of functions; created: the loop

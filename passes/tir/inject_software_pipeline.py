@@ -102,10 +102,10 @@ class InjectSoftwarePipeline(CompilerPass):
         `tir.ret`; memory that the loop gets by `tir.allocate`, or whose size depends on
         the iteration; a value that one statement gets from an op with an effect and
         another uses, or that is loaded before a statement that may write it; a buffer of
-        several versions with an offset, with strides that do not show its size, or in a matrix whose
-        builtins do not say how large its fragments are; an asynchronous statement that is
-        more than loads and stores, reads what it writes, or may write an element twice; a
-        `double_buffer_scope` that names no written buffer
+        several versions with an offset, with strides that do not show its size, or in a
+        matrix whose builtins do not say how large its fragments are; an asynchronous
+        statement that is more than loads and stores, reads what it writes, or may write
+        an element twice; a `double_buffer_scope` that names no written buffer
     Attributes: read and removed: `software_pipeline_stage`, `software_pipeline_order`,
         `software_pipeline_async_stages`; read: `double_buffer_scope`; changed:
         `buffer_dim_align` of buffers that get versions; created: `async_scope`,

@@ -1,11 +1,13 @@
 """Products of extents of 8 bits wrapped around, so that memory was allocated too small.
 
 Indices were made wide enough, and sizes were not: code wrote outside of its memory.
+Schedules fused loops over 600 elements to one over 88.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
@@ -28,6 +30,23 @@ tir.func @rows(%a: !tir.handle, %c: !tir.handle) {
       tir.store %x, %B[%i, %j] : f32
       %y = tir.load %B[%i, %j] : f32
       tir.store %y, %C[%i, %j] : f32
+    }
+  }
+}
+"""
+MAP = """
+tir.func @map(%a: !tir.handle, %c: !tir.handle) {
+  %A = tir.match_buffer %a : !tir.buffer<20x30xf32>
+  %C = tir.match_buffer %c : !tir.buffer<20x30xf32>
+  %c0 = tir.const 0 : ui8
+  %c20 = tir.const 20 : ui8
+  %c30 = tir.const 30 : ui8
+  tir.for %i = %c0 to %c20 {
+    tir.for %j = %c0 to %c30 {
+      tir.block (%vi : S in [%c0 to %c20] = %i, %vj : S in [%c0 to %c30] = %j) {
+        %x = tir.load %A[%vi, %vj] : f32
+        tir.store %x, %C[%vi, %vj] : f32
+      }
     }
   }
 }
@@ -57,6 +76,14 @@ def test_flat_memory_has_all_elements():
     passes = parse_passes(all_passes(), "tir-flatten-buffer,tir-storage-rewrite")
     inputs = {"rows": [[given, found]]}
     assert check_semantics(_parsed(ROWS), passes, inputs).checked == ["rows"]
+
+
+@pytest.mark.parametrize("name", ["default-cpu-schedule", "gpu-schedule{target=cuda}"])
+def test_fused_loops_have_all_iterations(name: str):
+    given, found = np.ones((20, 30), np.float32), np.zeros((20, 30), np.float32)
+    passes = parse_passes(all_passes(), f"tir-{name}")
+    inputs = {"map": [[given, found]]}
+    assert check_semantics(_parsed(MAP), passes, inputs).checked == ["map"]
 
 
 def test_shared_memory_of_a_launch_is_counted_in_32_bits():

@@ -32,7 +32,7 @@ from xdsl_tvm.dialects.relax.types import (
     TensorInfo,
     TupleType,
 )
-from xdsl_tvm.dialects.tir.types import is_storable
+from xdsl_tvm.dialects.tir.types import is_custom, is_storable
 from xdsl_tvm.lowering.tir.conversion.types import (
     GENERIC_SPACE,
     AnyMemRef,
@@ -172,8 +172,9 @@ class _Reader:
             raise self._fail(f"{what} of type {type_} cannot be passed as memory")
         if info.dims is None or info.dtype is None:
             raise self._fail(f"rank and dtype of {what}, {type_}, must be known")
-        if not is_storable(info.dtype):
-            raise self._fail(f"{what}, {type_}, holds {info.dtype}, no dtype of TIR")
+        if not is_storable(info.dtype) or is_custom(info.dtype):
+            reason = f"holds {info.dtype}, which no machine code computes with"
+            raise self._fail(f"{what}, {type_}, {reason}")
         return info
 
     def _fail(self, reason: str) -> PassFailedException:

@@ -435,7 +435,8 @@ def _is_plain_buffer(buffer: SSAValue, op: tir.LoadOp | tir.StoreOp) -> bool:
 def _bound(loops: Sequence[tir.ForOp], block: tir.BlockOp) -> Nest | None:
     """The nest, if each loop is the binding of one iteration variable.
 
-    None if one is known not to run, for then its init does not run, either.
+    None if one is known not to run, for then its init does not run, either, and for
+    variables of other types than those of indices, in which products wrap around.
     """
     by_loop_var: dict[SSAValue, Axis] = {}
     fixed: dict[SSAValue, Expr] = {}
@@ -451,6 +452,8 @@ def _bound(loops: Sequence[tir.ForOp], block: tir.BlockOp) -> Nest | None:
             fixed[variable] = Const(0, variable.type)
             continue
         if loop.loop_var in by_loop_var or view(loop.extent) is not extent:
+            return None
+        if not tir.is_index_type(variable.type):
             return None
         name = loop.loop_var.name_hint or variable.name_hint or "i"
         by_loop_var[loop.loop_var] = axis = Axis(variable, extent, name)

@@ -179,7 +179,7 @@ relax.func @f() -> !relax.object {
 
 // -----
 
-// CHECK: cannot lower 'relax.func' @f: parameter 0, tensor<4xindex>, holds index, no dtype of TIR
+// CHECK: cannot lower 'relax.func' @f: parameter 0, tensor<4xindex>, holds index, which no machine code computes with
 relax.func @f(%x: tensor<4xindex>) -> tensor<4xindex> {
   relax.return %x : tensor<4xindex>
 }
