@@ -110,9 +110,12 @@ def _widened(index: Expr, *, to_64_bits: bool) -> Expr:
 
 
 def widened_for(index: Expr, extent: Mixed) -> Expr:
-    """An index in a type that numbers all elements of a dimension; a dynamic one fits."""
+    """An index in an index type that numbers all elements of a dimension.
+
+    A dynamic extent fits into 32 bits.
+    """
     large = isinstance(extent, int) and extent > _LARGEST_I32
-    return _widened(index, to_64_bits=True) if large else index
+    return _widened(index, to_64_bits=large)
 
 
 def times(factor: Expr, other: Mixed, tree: Callable[[SSAValue], Expr] = leaf) -> Expr:

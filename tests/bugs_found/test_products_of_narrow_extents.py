@@ -51,6 +51,30 @@ tir.func @map(%a: !tir.handle, %c: !tir.handle) {
   }
 }
 """
+VIRTUAL = """
+tir.func @threads(%b: !tir.handle) {
+  %B = tir.match_buffer %b : !tir.buffer<600xi32>
+  %c0 = tir.const 0 : ui8
+  %c20 = tir.const 20 : ui8
+  %c30 = tir.const 30 : ui8
+  tir.launch_thread %t = "vthread" to %c20 virtual {
+    %p = tir.allocate [30] : !tir.ptr<i32, "local">
+    %L = tir.decl_buffer %p : !tir.buffer<30xi32, "local">
+    %t32 = tir.cast %t : ui8 to i32
+    %c30_1 = tir.const 30 : i32
+    %start = tir.mul %t32, %c30_1 : i32
+    tir.for %j = %c0 to %c30 {
+      tir.store %t32, %L[%j] : i32
+    }
+    tir.for %j = %c0 to %c30 {
+      %x = tir.load %L[%j] : i32
+      %j32 = tir.cast %j : ui8 to i32
+      %at = tir.add %start, %j32 : i32
+      tir.store %x, %B[%at] : i32
+    }
+  }
+}
+"""
 KERNEL = """
 tir.func @main(%n: ui8) attributes {target = #tir.target<"llvm">} {
   tir.call_func @kernel(%n) : (ui8) -> ()
@@ -84,6 +108,12 @@ def test_fused_loops_have_all_iterations(name: str):
     passes = parse_passes(all_passes(), f"tir-{name}")
     inputs = {"map": [[given, found]]}
     assert check_semantics(_parsed(MAP), passes, inputs).checked == ["map"]
+
+
+def test_virtual_threads_have_memory_of_their_own():
+    passes = parse_passes(all_passes(), "tir-inject-virtual-thread")
+    inputs = {"threads": [[np.zeros(600, np.int32)]]}
+    assert check_semantics(_parsed(VIRTUAL), passes, inputs).checked == ["threads"]
 
 
 def test_shared_memory_of_a_launch_is_counted_in_32_bits():

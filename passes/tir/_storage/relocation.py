@@ -161,17 +161,8 @@ class Arena:
         """Add to an index."""
         index = op.operands[at]
         tree = view(index)
-        element = tir.element_of(tree.dtype)
-        if isinstance(shift, int):
-            wide = (
-                widened_for(tree, shift)
-                if fitting_type(shift, element) != element
-                else tree
-            )
-            amount = smart.const(shift, tir.element_of(wide.dtype))
-        else:
-            wide = tree
-            amount = self._like(shift, element)
+        wide = widened_for(tree, shift if isinstance(shift, int) else 0)
+        amount = self._like(shift, tir.element_of(wide.dtype))
         if isinstance(wide, Ramp):
             moved = smart.rebuild(
                 wide, (smart.add(wide.base, amount), *wide.operands[1:])
