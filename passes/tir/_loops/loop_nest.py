@@ -455,6 +455,9 @@ def _bound(loops: Sequence[tir.ForOp], block: tir.BlockOp) -> Nest | None:
             return None
         if not tir.is_index_type(variable.type):
             return None
+        if any(use.operation is not block for use in loop.loop_var.uses):
+            # What is in the block would use a loop that goes.
+            return None
         name = loop.loop_var.name_hint or variable.name_hint or "i"
         by_loop_var[loop.loop_var] = axis = Axis(variable, extent, name)
         if axis.size is not None and axis.size <= 0:

@@ -1440,16 +1440,24 @@ tir.func @narrow(%A_handle: !tir.handle, %C_handle: !tir.handle) attributes {glo
 
 // -----
 
-// A block that touches nothing has no vectors.
+// A block that touches nothing has no vectors; one that uses a loop's variable stays.
 
 // CHECK-LABEL: tir.func @nothing
 // CHECK: tir.block "B"
+// CHECK: tir.for %[[I:.*]] = %{{.*}} to %n {
+// CHECK-NEXT: tir.block "own" (%v{{.*}} = %[[I]]) {
+// CHECK-NEXT: tir.writes %A[%[[I]]]
 tir.func @nothing(%a: !tir.handle, %n: i32) attributes {global_symbol = "nothing"} {
   %A = tir.match_buffer %a : !tir.buffer<4xi32>
   %c0 = tir.const 0 : i32
   tir.for %i = %c0 to %n {
     tir.block "B" (%v : S in [%c0 to %n] = %i) {
       tir.writes %A[%v]
+    }
+  }
+  tir.for %i = %c0 to %n {
+    tir.block "own" (%v : S in [%c0 to %n] = %i) {
+      tir.writes %A[%i]
     }
   }
 }
