@@ -156,9 +156,9 @@ class DefaultCPUSchedule(CompilerPass):
         or five where vectors are of 64 bytes and a map follows, stay in registers,
         nothing is copied, terms outside of the image are left out, and large weights, and
         large images that are read once, are fetched ahead (see `windowed_images.py`).
-        Where blocks fill half of a vector, its lanes have two
-        terms each (see `windowed_pairs.py`). If sums may be computed in another order,
-        they begin with a bias that is added to them, and where windows of depthwise
+        If sums may be computed in another order, blocks that fill half of a vector,
+        and single ones, have two terms at a time (see `windowed_pairs.py`), sums
+        begin with a bias that is added to them, and where windows of depthwise
         convolutions have 9 elements at most, a tile has columns of two rows, for all of
         which an element is loaded once (see `windowed_rows.py`). Threads share the rows
         of an image where the weight is small, and channels otherwise (see
