@@ -15,6 +15,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.tir.assembly import (
     Mixed,
     join_mixed,
@@ -23,7 +24,7 @@ from xdsl_tvm.dialects.tir.assembly import (
     print_mixed,
 )
 from xdsl_tvm.dialects.tir.constants import is_constant
-from xdsl_tvm.dialects.tir.types import BufferType, integer_range, is_integer_type
+from xdsl_tvm.dialects.tir.types import BufferType, is_integer_type
 
 
 def _parse_end(parser: Parser, minimum: SSAValue) -> Mixed:
