@@ -11,11 +11,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.infra.error_lines import UserError
-from xdsl_tvm.passes.infra.module_text import ModuleText, reading
+from xdsl_tvm.passes.infra.module_text import InputPlaceError, ModuleText, reading
 from xdsl_tvm.runtime.executable import Executable, Progress, compile, load_text
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._progress import ProgressBar, wanted
-from xdsl_tvm.tools._scripts import executed_module
+from xdsl_tvm.tools._scripts import executed_module, has_python
 
 Compiled = TypeVar("Compiled")
 
@@ -43,7 +43,13 @@ def input_module(
     if execute:
         return executed_module(file), None
     text = ModuleText.of_file(file)
-    return load_text(text, locations=locations), text
+    try:
+        return load_text(text, locations=locations), text
+    except InputPlaceError as error:
+        if file.suffix != ".py" or not has_python(text.text):
+            raise
+        reason = "--execute runs a file with Python beside its scripts"
+        raise InputPlaceError(error.span, f"{error.message} ({reason})") from None
 
 
 def compiled(

@@ -15,6 +15,14 @@ EXECUTE_HELP = (
 )
 
 
+def has_python(text: str) -> bool:
+    """Whether the text of a file of scripts has other Python, which is not read."""
+    # Late: most inputs are no scripts.
+    from xdsl_tvm.tvmscript.files import has_python_beside
+
+    return has_python_beside(text)
+
+
 def executed_module(file: Path) -> ModuleOp:
     """The module of a file that is run as Python. Raises UserError for another file."""
     if file.suffix != ".py":

@@ -139,6 +139,14 @@ def _parsed(source: Source, hidden: Sequence[Definition]) -> ModuleOp:
         raise ScriptError(error.span, f"{error.msg} ({reason})") from None
 
 
+def has_python_beside(text: str) -> bool:
+    """Whether a text has more than scripts at its top; not if Python cannot read it."""
+    try:
+        return any(map(_is_python, ast.parse(text).body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+
+
 def _is_python(node: ast.stmt) -> bool:
     """Whether a statement at the top of a file is no part of a script."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -445,3 +445,13 @@ def test_gui_knows_our_passes(tmp_path: Path):
 
     assert "tir.func @f" in asyncio.run(shown())
     assert "tir-unroll-loop" in dict(app.all_passes)
+
+
+def test_python_beside_scripts_is_executed_by_a_word(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A file that is not run says how it would be."""
+    file = str(paths.EXAMPLES / "models" / "bert.py")
+    assert main(["compile", file, "--target", "cuda", "-o", "never"]) == 1
+    error = capsys.readouterr().err
+    assert "(--execute runs a file with Python beside its scripts)" in error
