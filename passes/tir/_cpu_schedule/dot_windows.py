@@ -15,6 +15,7 @@ from functools import cached_property
 from math import prod
 
 from xdsl.dialects.builtin import i32
+from xdsl.ir import Attribute
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, view
@@ -81,14 +82,19 @@ class DotWindows(DotContraction):
 
     @contextmanager
     def _each_term(
-        self, part: Part, first: Expr | None = None, length: Expr | None = None
+        self,
+        part: Part,
+        first: Expr | None = None,
+        length: Expr | None = None,
+        annotations: dict[str, Attribute] | None = None,
     ) -> Generator[tuple[Expr, Point]]:
         """Loops over the quads: the number of a quad, and the point of its first term."""
         outer, *middle, channel = self.found.terms
         quads = channel.size // BYTES_OF_DOT if channel.size is not None else 0
         step, four = self.number(quads), smart.const(BYTES_OF_DOT, channel.extent.dtype)
+        extent = outer.extent if length is None else length
         with (
-            self.code.loop(outer.name, outer.extent if length is None else length) as low,
+            self.code.loop(outer.name, extent, annotations=annotations) as low,
             loops_over(self.code, middle) as rest,
             self.code.loop(channel.name, step) as quad,
         ):
