@@ -227,9 +227,7 @@ class _Tiny:
 def test_the_command_compiles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
-    """As docs/cuda.md has it."""
-    page = (EXAMPLES.parent / "docs" / "cuda.md").read_text(encoding="utf-8")
-    (line,) = re.findall(r"^python -m (models .* --output) resnet18$", page, re.MULTILINE)
+    line = "models resnet18 --full --target cuda --arch sm_90 --output"
     monkeypatch.setitem(MODELS, "resnet18", _Tiny)
     monkeypatch.setattr(sys, "argv", [*line.split(), str(tmp_path / "gpu")])
     assert main() == 0
@@ -241,6 +239,21 @@ def test_the_command_compiles(
         monkeypatch.setattr(sys, "argv", ["models", "resnet18", *wrong])
         with pytest.raises(SystemExit):
             main()
+
+
+def test_the_command_of_the_tool_compiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """As docs/cuda.md has it, of the smallest of the models."""
+    page = (EXAMPLES.parent / "docs" / "cuda.md").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^xdsl-tvm (compile .* --execute .* -o) resnet18$", page, re.M)
+    model = "examples/models/digits_cnn.py"
+    arguments = line.replace("examples/models/resnet18.py", model).split()
+    assert model in arguments
+    monkeypatch.chdir(EXAMPLES.parent)
+    assert cli.main([*arguments, str(tmp_path / "gpu")]) == 0
+    files = {path.name for path in (tmp_path / "gpu").iterdir()}
+    assert files == {"host.o", "kernels.ptx", "manifest.json"}
 
 
 def test_the_page_names_every_file():
