@@ -11,8 +11,9 @@ from xdsl.ir import Attribute, SSAValue
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
-from xdsl_tvm.analysis.arith.expr import Expr, Value
+from xdsl_tvm.analysis.arith.expr import Expr, Value, view
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import index_type_for
 
 Mixed = int | SSAValue
 """A constant, or a value."""
@@ -22,6 +23,11 @@ def leaf(value: SSAValue) -> Expr:
     """A value as a tree of one node, a constant as that constant."""
     number = tir.constant_value(value)
     return Value(value) if number is None else smart.const(number, value.type)
+
+
+def wide_extent(extent: SSAValue) -> Expr:
+    """An extent in an index type, in which it is multiplied and added to others."""
+    return smart.cast(index_type_for(extent.type), view(extent))
 
 
 def groups(buffer: tir.BufferDefinition) -> list[range]:

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
-from xdsl_tvm.analysis.tir.flat_index import times, widened_for
+from xdsl_tvm.analysis.tir.flat_index import times, wide_extent, widened_for
 from xdsl_tvm.analysis.tir.memory_order import Memory, memory_of
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
@@ -483,7 +483,7 @@ def _hoist_memory(mark: _Mark, loop: tir.ForOp) -> None:
     extent = (
         2 * size
         if isinstance(size, int)
-        else emit(smart.mul(view(size), 2), builder, {view(size): size})
+        else emit(smart.mul(wide_extent(size), 2), builder, {view(size): size})
     )
     memory = builder.insert(memory_after(old, [extent]))
     mark.buffers = [_declared(buffer, memory, extent, builder) for buffer in mark.buffers]

@@ -17,7 +17,7 @@ from xdsl_tvm.analysis.all_ops import all_ops, ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
-from xdsl_tvm.analysis.tir.flat_index import widened_for
+from xdsl_tvm.analysis.tir.flat_index import wide_extent, widened_for
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.passes.infra import CompilerPass
 from xdsl_tvm.passes.tir._virtual_threads import Dependence, Unit
@@ -262,9 +262,9 @@ class _Expansion:
         (extent,) = memory.shape
         if isinstance(extent, int):
             return extent * self._count
-        tree = view(extent)
         builder = Builder(InsertPoint.before(memory))
-        return emit(smart.mul(tree, self._count), builder, {tree: extent})
+        grown = smart.mul(wide_extent(extent), self._count)
+        return emit(grown, builder, {view(extent): extent})
 
     def _grow(self, buffer: tir.DeclBufferOp, extent: int | SSAValue) -> None:
         if isinstance(extent, SSAValue):
@@ -304,7 +304,7 @@ class _Expansion:
     def _shift(self, op: Operation, position: int, memory: tir.AllocateOp) -> None:
         """Let operand `position` of an access, an index, go to the place of a thread."""
         (extent,) = memory.shape
-        stride: int | Expr = extent if isinstance(extent, int) else view(extent)
+        stride: int | Expr = extent if isinstance(extent, int) else wide_extent(extent)
         if isinstance(op, tir.AccessPtrOp):
             stride = _in_elements(op, stride, memory)
         index = op.operands[position]

@@ -6,6 +6,8 @@ Schedules fused loops over 600 elements to one over 88.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
@@ -75,6 +77,95 @@ tir.func @threads(%b: !tir.handle) {
   }
 }
 """
+VIRTUAL_SYMBOLIC = """
+tir.func @threads(%b: !tir.handle, %n: ui8) {
+  %B = tir.match_buffer %b : !tir.buffer<600xi32>
+  %c0 = tir.const 0 : ui8
+  %c20 = tir.const 20 : ui8
+  tir.launch_thread %t = "vthread" to %c20 virtual {
+    %p = tir.allocate [%n] : !tir.ptr<i32, "local">
+    %L = tir.decl_buffer %p [%n] : !tir.buffer<?xi32, "local">
+    %t32 = tir.cast %t : ui8 to i32
+    %n32 = tir.cast %n : ui8 to i32
+    %start = tir.mul %t32, %n32 : i32
+    tir.for %j = %c0 to %n {
+      tir.store %t32, %L[%j] : i32
+    }
+    tir.for %j = %c0 to %n {
+      %x = tir.load %L[%j] : i32
+      %j32 = tir.cast %j : ui8 to i32
+      %at = tir.add %start, %j32 : i32
+      tir.store %x, %B[%at] : i32
+    }
+  }
+}
+"""
+DOUBLED = """
+tir.func @doubled(%a: !tir.handle, %b: !tir.handle, %n: ui8) {
+  %A = tir.match_buffer %a : !tir.buffer<200xf32>
+  %B = tir.match_buffer %b : !tir.buffer<200xf32>
+  %c0 = tir.const 0 : ui8
+  %c3 = tir.const 3 : ui8
+  tir.for %i = %c0 to %c3 {
+    %p = tir.allocate [%n] : !tir.ptr<f32>
+    %L = tir.decl_buffer %p [%n] : !tir.buffer<?xf32>
+    tir.attr "double_buffer_scope" (%p) = 1 : i32 {
+      tir.for %j = %c0 to %n {
+        %x = tir.load %A[%j] : f32
+        tir.store %x, %L[%j] : f32
+      }
+    }
+    tir.for %j = %c0 to %n {
+      %x = tir.load %L[%j] : f32
+      %y = tir.load %B[%j] : f32
+      %z = tir.add %x, %y : f32
+      tir.store %z, %B[%j] : f32
+    }
+  }
+}
+"""
+MERGED = """
+tir.func @merged(%a: !tir.handle, %n: ui8) {
+  %A = tir.match_buffer %a : !tir.buffer<200xf32>
+  %c0 = tir.const 0 : ui8
+  %c1 = tir.const 1 : i32
+  tir.launch_thread %t = "threadIdx.x" to %c1 {
+    %p = tir.allocate [%n] : !tir.ptr<f32, "shared.dyn">
+    %P = tir.decl_buffer %p [%n] : !tir.buffer<?xf32, "shared.dyn">
+    %q = tir.allocate [%n] : !tir.ptr<f32, "shared.dyn">
+    %Q = tir.decl_buffer %q [%n] : !tir.buffer<?xf32, "shared.dyn">
+    tir.for %j = %c0 to %n {
+      %x = tir.load %A[%j] : f32
+      tir.store %x, %P[%j] : f32
+      tir.store %x, %Q[%j] : f32
+    }
+    tir.for %j = %c0 to %n {
+      %x = tir.load %P[%j] : f32
+      %y = tir.load %Q[%j] : f32
+      %z = tir.add %x, %y : f32
+      tir.store %z, %A[%j] : f32
+    }
+  }
+}
+"""
+LANES = """
+tir.func @lanes(%a: !tir.handle, %n: ui8) {
+  %A = tir.match_buffer %a : !tir.buffer<200xf32>
+  %c0 = tir.const 0 : i32
+  %c4 = tir.const 4 : i32
+  %n32 = tir.cast %n : ui8 to i32
+  tir.for %i = %c0 to %c4 vectorized {
+    %p = tir.allocate [%n] : !tir.ptr<f32>
+    %P = tir.decl_buffer %p [%n] : !tir.buffer<?xf32>
+    tir.for %j = %c0 to %n32 {
+      %x = tir.load %A[%i] : f32
+      tir.store %x, %P[%j] : f32
+      %y = tir.load %P[%j] : f32
+      tir.store %y, %A[%i] : f32
+    }
+  }
+}
+"""
 KERNEL = """
 tir.func @main(%n: ui8) attributes {target = #tir.target<"llvm">} {
   tir.call_func @kernel(%n) : (ui8) -> ()
@@ -114,6 +205,26 @@ def test_virtual_threads_have_memory_of_their_own():
     passes = parse_passes(all_passes(), "tir-inject-virtual-thread")
     inputs = {"threads": [[np.zeros(600, np.int32)]]}
     assert check_semantics(_parsed(VIRTUAL), passes, inputs).checked == ["threads"]
+
+
+@pytest.mark.parametrize(
+    ("name", "program", "arguments"),
+    [
+        ("inject-virtual-thread", VIRTUAL_SYMBOLIC, [np.zeros(600, np.int32), 30]),
+        ("inject-double-buffer", DOUBLED, [*np.ones((2, 200), np.float32), 200]),
+        ("merge-shared-memory-allocations", MERGED, [np.ones(200, np.float32), 200]),
+        ("vectorize-loop", LANES, [np.ones(200, np.float32), 200]),
+    ],
+)
+def test_memory_that_grows_has_all_elements(
+    name: str, program: str, arguments: list[Any]
+):
+    module = _parsed(program)
+    (function,) = module.ops
+    assert isinstance(function, tir.FuncOp)
+    inputs = {function.sym_name.data: [arguments]}
+    passes = parse_passes(all_passes(), f"tir-{name}")
+    assert check_semantics(module, passes, inputs).checked == list(inputs)
 
 
 def test_shared_memory_of_a_launch_is_counted_in_32_bits():

@@ -13,9 +13,8 @@ from xdsl.utils.exceptions import PassFailedException
 
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.expr import Expr, Ramp, Value, emit, view
-from xdsl_tvm.analysis.tir.flat_index import fitting_type, widened_for
+from xdsl_tvm.analysis.tir.flat_index import fitting_type, wide_extent, widened_for
 from xdsl_tvm.dialects import tir
-from xdsl_tvm.dialects.tir.types import index_type_for
 from xdsl_tvm.passes.tir.rewriting.memory_views import take_after, views_of
 from xdsl_tvm.passes.tir.rewriting.statements import describe, erase_if_unused
 
@@ -105,7 +104,7 @@ class Arena:
         if isinstance(extent, int) and isinstance(shift, int):
             size = extent + shift
         else:
-            tree = view(extent) if isinstance(extent, SSAValue) else None
+            tree = wide_extent(extent) if isinstance(extent, SSAValue) else None
             dtype = i32 if tree is None else tree.dtype
             own = smart.const(extent, dtype) if isinstance(extent, int) else tree
             assert own is not None
@@ -301,6 +300,6 @@ def bytes_of_memory(memory: tir.AllocateOp) -> Expr:
         if isinstance(extent, int):
             tree = smart.const(extent, fitting_type(extent, i32))
         else:
-            tree = smart.cast(index_type_for(extent.type), view(extent))
+            tree = wide_extent(extent)
         total = tree if total is None else smart.mul(total, tree)
     return smart.mul(smart.const(1, i32) if total is None else total, width)

@@ -13,8 +13,9 @@ from xdsl_tvm.analysis.all_ops import ops_of
 from xdsl_tvm.analysis.arith import smart
 from xdsl_tvm.analysis.arith.analyzer import Analyzer
 from xdsl_tvm.analysis.arith.expr import Expr, emit, view
-from xdsl_tvm.analysis.tir.flat_index import widened_for
+from xdsl_tvm.analysis.tir.flat_index import wide_extent, widened_for
 from xdsl_tvm.dialects import tir
+from xdsl_tvm.dialects.tir.types import index_type_for
 from xdsl_tvm.passes.tir._vectorize.body import NeedsSerialLoop
 from xdsl_tvm.passes.tir._vectorize.lanes import Width
 
@@ -173,10 +174,10 @@ def _times(
     lanes = view(loop.extent)
     known = {lanes: loop.extent}
     if isinstance(extent, int):
-        size: Expr = smart.const(extent, loop.extent.type)
+        size: Expr = smart.const(extent, index_type_for(loop.extent.type))
     else:
-        size = view(extent)
-        known[size] = extent
+        size = wide_extent(extent)
+        known[view(extent)] = extent
     product = smart.mul(size, _lanes(loop, width, size))
     return emit(product, Builder(InsertPoint.before(op)), known)
 
