@@ -21,21 +21,19 @@ def by_identity(function: Callable[[Attribute], _T]) -> Callable[[Attribute], _T
     does, takes longer than most questions. An attribute whose result is kept is kept too,
     so that no other one has its identity.
     """
-    known: dict[int, _T] = {}
-    attributes: list[Attribute] = []
+    # One entry holds both: between two of them, another thread could clear the table.
+    known: dict[int, tuple[_T, Attribute]] = {}
 
     @wraps(function)
     def kept(attribute: Attribute) -> _T:
         try:
-            return known[id(attribute)]
+            return known[id(attribute)][0]
         except KeyError:
             pass
         found = function(attribute)
         if len(known) >= _MOST:
             known.clear()
-            attributes.clear()
-        attributes.append(attribute)
-        known[id(attribute)] = found
+        known[id(attribute)] = found, attribute
         return found
 
     return kept

@@ -55,6 +55,8 @@ _FLOAT_SUFFIXES: dict[type[Attribute], str] = {
     Float128Type: "f128",
 }
 
+_MOST = 4096
+"""Types whose texts are kept by their identity."""
 _PLAIN_NAME = re.compile(r"[-a-zA-Z$._][-a-zA-Z$._0-9]*\Z")
 
 _ESCAPED = [
@@ -92,7 +94,8 @@ class TypeTable:
     def __init__(self) -> None:
         self._texts: dict[Attribute, str] = {}
         # By identity: hashing a type takes longer than all else here. It is kept, so
-        # that no other one gets its identity.
+        # that no other one gets its identity, and not for ever, for each module has its
+        # own objects.
         self._known: dict[int, tuple[Attribute, str]] = {}
         self.structs: dict[str, str] = {}
 
@@ -108,6 +111,8 @@ class TypeTable:
         if text is None:
             text = self._spell(type)
             self._texts[type] = text
+        if len(self._known) >= _MOST:
+            self._known.clear()
         self._known[id(type)] = type, text
         return text
 
