@@ -211,9 +211,5 @@ def _guarded_store(
     block = Block()
     with cv.at(block):
         cv.emit(write)
-        cv.emit(
-            create(
-                scf.YieldOp,
-            )
-        )
+        cv.emit(create(scf.YieldOp))
     cv.emit(create(scf.IfOp, operands=[condition], regions=[Region(block), Region()]))

@@ -222,11 +222,7 @@ class BodyConverter(PackedEmitter):
         block = Block(arg_types=args)
         with self.at(block):
             self.convert_ops(source)
-            self.emit(
-                create(
-                    scf.YieldOp,
-                )
-            )
+            self.emit(create(scf.YieldOp))
         return Region(block)
 
     def _copy_foreign(self, op: Operation) -> None:
@@ -314,11 +310,7 @@ class BodyConverter(PackedEmitter):
         with self.at(block):
             self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
-            self.emit(
-                create(
-                    scf.YieldOp,
-                )
-            )
+            self.emit(create(scf.YieldOp))
         loop = create(scf.ForOp, operands=[low, high, step], regions=[Region(block)])
         if op.kind.data is tir.ForKind.UNROLLED:
             loop.attributes[tvm_llvm.LoopAttr.name] = _UNROLLED
@@ -349,11 +341,7 @@ class BodyConverter(PackedEmitter):
             else:
                 self._bind_loop_var(op, counter)
             self.convert_ops(op.body.block)
-            self.emit(
-                create(
-                    scf.ReduceOp,
-                )
-            )
+            self.emit(create(scf.ReduceOp))
         self._parallel_bodies.pop()
         self.emit(
             create(

@@ -199,11 +199,7 @@ def convert_kernel(source: tir.FuncOp, module: ModuleOp, kernels: Kernels) -> No
     kernel.prepare(source)
     bind_parameters(kernel, source, block)
     kernel.convert_ops(source.body.block)
-    kernel.emit(
-        create(
-            gpu.ReturnOp,
-        )
-    )
+    kernel.emit(create(gpu.ReturnOp))
     inputs = [arg.type for arg in block.args]
     attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
     block_size = kernel.block_size
@@ -441,11 +437,7 @@ class KernelConverter(DeviceConverter):
         scope = op.args[0].owner if op.args else None
         name = scope.value.data if isinstance(scope, tir.StringOp) else ""
         if name in _SHARED:
-            self.emit(
-                create(
-                    gpu.BarrierOp,
-                )
-            )
+            self.emit(create(gpu.BarrierOp))
         elif name == "warp":
             everyone = self.constant(IntegerAttr(-1, i32))
             self.emit(create(nvvm.SyncWarpOp, operands=[everyone]))
