@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 _VECTOR = re.compile(r"<(?:vscale x )?\d+ x ")
 _CALLEE = re.compile(r"@([\w.$-]+|\"[^\"]*\")\(")
-_CALL = re.compile(r"call [^@\n]*(?:@(?!llvm\.)|%[\w.]+\()")
-_INSERTION = re.compile(r" insertelement .*, i64 (?!0$)", re.MULTILINE)
+# From the first column on, so that what is quoted in a line is not searched again.
+_CALL = re.compile(
+    r"^  (?:\S+ = )?call [^@\n]*(?:@(?!llvm\.)|%[\w.]+\()", re.MULTILINE
+)
+_INSERTION = re.compile(r"^  \S+ = insertelement .*, i64 (?!0$)\S+$", re.MULTILINE)
 """What a vector of equal elements does not need."""
 _LABEL = re.compile(r"^(\S+):\n", re.MULTILINE)
 _TARGET = re.compile(r"label %([\w.]+)")
@@ -83,7 +86,7 @@ def _is_vectorized(body: str, unrolled: set[str]) -> bool:
     """Those that are in no other one so far, in order."""
     for number, block in enumerate(blocks):
         jump = block.rstrip().rpartition("\n")[2]
-        back = [numbers.get(target, number + 1) for target in _TARGET.findall(jump)]
+        back = {numbers.get(target, number + 1) for target in _TARGET.findall(jump)}
         for first in sorted((each for each in back if each <= number), reverse=True):
             hint = _LOOP.search(jump)
             is_unrolled = hint is not None and hint[1] in unrolled

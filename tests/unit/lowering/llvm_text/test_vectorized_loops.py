@@ -9,6 +9,7 @@ from xdsl_tvm.lowering.llvm_text.vectorized_loops import is_vectorized
 VECTOR = "%x = load <4 x float>, ptr %p, align 4\n  store <4 x float> %x, ptr %q, align 4"
 SCALAR = "%x = load float, ptr %p, align 4\n  store float %x, ptr %q, align 4"
 SPLAT = "%y = insertelement <4 x float> undef, float %f, i64 0"
+SPLAT_OF_INTEGERS = "%z = insertelement <4 x i64> undef, i64 %i, i64 0"
 GATHER = "%y = insertelement <4 x float> %z, float %f, i64 1"
 FULL = ", !llvm.loop !1"
 HINTS = """
@@ -67,6 +68,7 @@ b4:
     [
         (loop(VECTOR), True),
         (loop(f"{VECTOR}\n  {SPLAT}"), True),
+        (loop(f"{VECTOR}\n  {SPLAT_OF_INTEGERS}"), True),
         (loop(SCALAR), False),
         (loop(SCALAR, ", !llvm.loop !3"), False),
         (loop("%x = add i64 %i, 3"), True),
