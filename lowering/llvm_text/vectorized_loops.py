@@ -8,9 +8,7 @@ from dataclasses import dataclass
 _VECTOR = re.compile(r"<(?:vscale x )?\d+ x ")
 _CALLEE = re.compile(r"@([\w.$-]+|\"[^\"]*\")\(")
 # From the first column on, so that what is quoted in a line is not searched again.
-_CALL = re.compile(
-    r"^  (?:\S+ = )?call [^@\n]*(?:@(?!llvm\.)|%[\w.]+\()", re.MULTILINE
-)
+_CALL = re.compile(r"^  (?:\S+ = )?call [^@\n]*(?:@(?!llvm\.)|%[\w.]+\()", re.MULTILINE)
 _INSERTION = re.compile(r"^  \S+ = insertelement .*, i64 (?!0$)\S+$", re.MULTILINE)
 """What a vector of equal elements does not need."""
 _LABEL = re.compile(r"^(\S+):\n", re.MULTILINE)
