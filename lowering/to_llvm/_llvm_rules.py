@@ -38,6 +38,7 @@ from xdsl_tvm.dialects.by_class import of_classes
 from xdsl_tvm.dialects.dtypes import element_of
 from xdsl_tvm.dialects.quick_accessors import type_of, types_in, types_of
 from xdsl_tvm.dialects.tir.processor_instructions import BYTE_DOTS
+from xdsl_tvm.lowering.llvm_text.attributes import FUNCTION_UNITS
 from xdsl_tvm.lowering.llvm_text.intrinsics import base_name
 from xdsl_tvm.lowering.llvm_text.nvptx_versions import (
     available_name,
@@ -482,6 +483,12 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
     for text in _feature_texts(attributes):
         if any(feature.strip().startswith("-") for feature in text.split(",")):
             yield f"function '@{name}' removes processor features: only add some"
+    words = _attribute_words(attributes)
+    for pair in _CONTRARY:
+        if words.issuperset(pair):
+            yield f"function '@{name}' is both {' and '.join(pair)}: remove one of them"
+    if "optnone" in words and "noinline" not in words:
+        yield f"function '@{name}' is optnone: let it be noinline, too"
     for key in (nvvm.MAXNTID, nvvm.REQNTID):
         value = attributes.get(key)
         if value is None:
@@ -491,6 +498,20 @@ def _function_attributes(op: llvm.FuncOp) -> Iterator[str]:
             sizes = tuple(cast("DenseArrayBase[IntegerType]", value).get_values())
         if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
             yield f"'{key}' of '@{name}' must be one to three positive numbers"
+
+
+_CONTRARY = (("alwaysinline", "noinline"), ("minsize", "optnone"), ("optnone", "optsize"))
+"""Attributes of functions of which LLVM's verifier refuses both."""
+
+
+def _attribute_words(attributes: Mapping[str, Attribute]) -> frozenset[str]:
+    """LLVM's names of the attributes of a function that have no value."""
+    words = {FUNCTION_UNITS[key] for key in attributes.keys() & FUNCTION_UNITS.keys()}
+    passthrough = attributes.get("passthrough")
+    if isinstance(passthrough, ArrayAttr):
+        items = cast("ArrayAttr[Attribute]", passthrough)
+        words |= {item.data for item in items if isinstance(item, StringAttr)}
+    return frozenset(words)
 
 
 def _feature_texts(attributes: Mapping[str, Attribute]) -> Iterator[str]:

@@ -84,8 +84,9 @@ class VerifyLLVMLegal(CompilerPass):
         and conversions wider than 64 bits, scalable vectors, GPU operations on a CPU,
         an instruction newer than `arch` or `ptx`, a scope that PTX lacks, a stack slot of
         dynamic size on a GPU, malformed inline assembly, a name that PTX lacks, a
-        calling convention without code generation, removed processor features, an
-        instruction of a processor without the feature.
+        calling convention without code generation, removed processor features,
+        attributes of a function that LLVM refuses together, an instruction of a processor
+        without the feature.
     Attributes: read: nvvm.kernel; created: none; removed: none
     Differs from TVM: TVM leaves these errors to LLVM.
     """

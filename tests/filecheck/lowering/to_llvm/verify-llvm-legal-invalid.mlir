@@ -211,6 +211,27 @@ llvm.func @f() attributes {passthrough = [["target-features", "-sse2"]]} {
 
 // -----
 
+// CHECK: function '@f' is both alwaysinline and noinline: remove one of them
+llvm.func @f() attributes {always_inline, no_inline} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: function '@f' is both minsize and optnone: remove one of them
+llvm.func @f() attributes {no_inline, optimize_none, passthrough = ["minsize"]} {
+  llvm.return
+}
+
+// -----
+
+// CHECK: function '@f' is optnone: let it be noinline, too
+llvm.func @f() attributes {optimize_none} {
+  llvm.return
+}
+
+// -----
+
 // CHECK: global '@g' cannot be 'appending': use 'internal'
 llvm.mlir.global appending @g(dense<1> : tensor<1xi32>) : !llvm.array<1 x i32>
 
