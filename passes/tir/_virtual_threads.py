@@ -2,7 +2,8 @@
 
 The statements that do must run for every index. `Dependence` finds them, and gathers
 those that can only run together: a `tir.let`, an allocation with all that follows, and a
-read whose memory is written before it is used with what is between. All else is shared.
+read whose memory is written before it is used with what is between, as a `tir.let` of an
+expression that reads. All else is shared.
 """
 
 from __future__ import annotations
@@ -82,6 +83,8 @@ class Dependence:
         self.units: dict[Block, list[Unit]] = {}
         """What runs for every index, in the blocks that are shared."""
         self._pending: list[SSAValue] = []
+        self._reading: dict[SSAValue, bool] = {}
+        """Whether values are computed from what is read in the launch."""
         self._exclusive = exclusive
         self._solve()
 
@@ -191,7 +194,7 @@ class Dependence:
             if not inside:
                 units.append(Unit([], op))
                 end = index
-            if isinstance(op, tir.LetOp | tir.AllocateOp):
+            if isinstance(op, tir.AllocateOp) or _is_let_statement(op):
                 end = len(ops) - 1
             elif op.results and ends is not None:
                 end = max(end, ends[index])
@@ -204,13 +207,31 @@ class Dependence:
         """Whether uses of its results have to run together with an op."""
         if isinstance(op, tir.LetOp):
             return (
-                op.kind.data is tir.LetKind.STMT
-                and op.value in self.values
+                op.value in self.values
                 and not is_memory(op.value)
+                and (_is_let_statement(op) or self._reads(op.value))
             )
         if isinstance(op, tir.AllocateOp):
             return any(operand in self.values for operand in op.operands)
         return self._is_fixed(op) and any(result in self.values for result in op.results)
+
+    def _reads(self, value: SSAValue) -> bool:
+        """Whether a value is computed from what is read in the launch."""
+        known, pending = self._reading, [value]
+        while pending:
+            current = pending[-1]
+            owner = current.owner
+            if current in known:
+                pending.pop()
+            elif isinstance(owner, Block) or owner not in self.facts.ops:
+                known[current] = False
+            elif self.facts.ops[owner].kind is Kind.READ:
+                known[current] = True
+            elif missing := [each for each in owner.operands if each not in known]:
+                pending += missing
+            else:
+                known[current] = any(known[operand] for operand in owner.operands)
+        return known[value]
 
     def _is_fixed(self, op: Operation) -> bool:
         """Whether an op must stay where it is among the writes around it."""
@@ -250,3 +271,7 @@ class Dependence:
                         found = last[found]
                     last[index] = max(last[index], found)
         return last
+
+
+def _is_let_statement(op: Operation) -> bool:
+    return isinstance(op, tir.LetOp) and op.kind.data is tir.LetKind.STMT

@@ -80,12 +80,13 @@ class InjectVirtualThread(CompilerPass):
         expressions and loads that it needs, or put in a serial loop if there are 16
         threads or more, or a loop in it. So is, as a whole, an op with statements in it
         whose own operands depend on the index; a `tir.let` that does, with all that
-        follows in its block; and a load whose memory is written before its last use, with
-        the statements up to there. Memory of the launch that they write is
-        multiplied: index `x` becomes `index * extent + x`. Threads whose tag does not
-        begin with `vthread` share nothing: all memory is multiplied and all statements
-        are copied, and `tvm_context_id` is the index. Inner launches come first. Time
-        is linear in the size of the result, for each launch around an op.
+        follows in its block; and a load whose memory is written before its last use, or
+        a `tir.let` of an expression that reads, with the statements up to there. Memory
+        of the launch that they write is multiplied: index `x` becomes
+        `index * extent + x`. Threads whose tag does not begin with `vthread` share
+        nothing: all memory is multiplied and all statements are copied, and
+        `tvm_context_id` is the index. Inner launches come first. Time is linear in the
+        size of the result, for each launch around an op.
     Leaves alone: launches that are not virtual, vthread axes among them; memory, loops
         and statements that do not depend on an index, but for their place
     Errors: an extent that is no constant; inside of virtual threads: a `tir.while`, a

@@ -53,6 +53,23 @@ def test_calls_write_memory_of_their_thread(tag: str, number: str) -> None:
     assert seen == [0, 3, 6, 0, 3, 6]
 
 
+def test_what_is_named_by_let_is_read_before_what_follows() -> None:
+    module = parse("""
+      tir.func @named(%o: !tir.handle) {
+        %O = tir.match_buffer %o : !tir.buffer<4xi32>
+        %c2 = tir.const 2 : i32
+        tir.launch_thread %v = "vthread" to %c2 virtual {
+          %x = tir.load %O[%v] : i32
+          %y = tir.let expr %x : i32
+          tir.store %c2, %O[%v] : i32
+          %at = tir.add %v, %c2 : i32
+          tir.store %y, %O[%at] : i32
+        }
+      }
+    """)
+    check_semantics(module, (InjectVirtualThread(),), runs=1)
+
+
 def test_unknown_operations_run_as_a_whole() -> None:
     module = parse("""
       tir.func @f() {
