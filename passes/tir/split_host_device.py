@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -38,6 +39,8 @@ from xdsl_tvm.passes.tir.rewriting.statements import describe, insert_body_befor
 
 _ERROR_CODE = "kernel_error_code"
 _MESSAGE = "Error executing compute kernel"
+_BLOCKS: Final = range(1, 33)
+"""How many blocks multiprocessors may hold: 32 on those that hold the most."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ class SplitHostDevice(CompilerPass):
         code outside of the region uses too; a `tir.ret` in a region, except one without
         a value in a `tir.launch_thread`; a region that uses a value of a type which
         parameters cannot have; a region inside of an operation that may have symbols of
-        its own, as unregistered ones may; a `pragma_min_blocks` below 1
+        its own, as unregistered ones may; a `pragma_min_blocks` below 1 or above 32
     Attributes: read: `global_symbol`, `tir.noalias` and `tir.min_blocks` of functions,
         `pragma_min_blocks` of launches; created: `target`, `tir.is_global_func`,
         `tir.noalias`, `tir.min_blocks` and `tir_non_negative_var` on kernels; removed:
@@ -200,10 +203,10 @@ def _min_blocks(region: tir.AttrOp) -> Attribute | None:
         count = integer_of(pragmas.pop(MIN_BLOCKS_PRAGMA, None))
         if count is None:
             continue
-        if count < 1:
+        if count not in _BLOCKS:
             raise PassFailedException(
-                f"{describe(op)}: {MIN_BLOCKS_PRAGMA} is {count}; state at least 1 block "
-                "of a multiprocessor, or remove it"
+                f"{describe(op)}: {MIN_BLOCKS_PRAGMA} is {count}; state 1 to "
+                f"{max(_BLOCKS)} blocks of a multiprocessor, or remove it"
             )
         found.append(count)
         op.annotations = DictionaryAttr(pragmas) if pragmas else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i32
 from xdsl.parser import Parser
 
 from xdsl_tvm.dialects import tir
@@ -233,3 +233,23 @@ def test_shared_memory_of_a_launch_is_counted_in_32_bits():
         one.apply(new_context(), module)
     products = [op for op in module.walk() if isinstance(op, tir.MulOp)]
     assert [str(op.result.type) for op in products] == ["i32"]
+
+
+ARGUMENT = """
+tir.func @main(%a: !tir.handle)
+    attributes {global_symbol = "main",
+                target = #tir.target<"llvm", host = #tir.target<"llvm">>} {
+  %n = tir.shape_var "n" : ui8
+  %A = tir.match_buffer %a [%n, %n, %n] : !tir.buffer<?x?x?xf32>
+}
+"""
+
+
+def test_checks_of_arguments() -> None:
+    """16 by 16 elements are not none: an array without data is not accepted."""
+    module = Parser(new_context(), ARGUMENT).parse_module()
+    (packed,) = parse_passes(all_passes(), "tir-make-packed-api")
+    packed.apply(new_context(), module)
+    products = [op.result.type for op in module.walk() if isinstance(op, tir.MulOp)]
+    assert products
+    assert set(products) == {i32}

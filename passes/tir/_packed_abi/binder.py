@@ -32,6 +32,7 @@ from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.name_hints import set_name_hint
 from xdsl_tvm.dialects.tir.builtin_rules import StructField
 from xdsl_tvm.dialects.tir.data_types import Abi, DataType, data_type
+from xdsl_tvm.dialects.tir.types import index_type_for
 from xdsl_tvm.passes.tir._packed_abi.exposed import replace_buffer
 from xdsl_tvm.passes.tir.rewriting.loop_code import LoopCode
 from xdsl_tvm.passes.tir.rewriting.memory_views import take_after
@@ -422,7 +423,7 @@ class _Array:
             self._check_equal(expected, value, f"strides[{axis}]")
 
     def _check_compact(self) -> None:
-        dtype = self._extent(0).dtype
+        dtype = index_type_for(self._extent(0).dtype)
         expected = smart.const(1, dtype)
         conditions: list[Expr] = []
         for axis in reversed(range(len(self._match.shape))):
@@ -460,7 +461,7 @@ class _Array:
     def _check_data(self) -> None:
         """Only arrays without elements may have no data."""
         shape = self._match.shape
-        dtype = self._extent(0).dtype if shape else i32
+        dtype = index_type_for(self._extent(0).dtype) if shape else i32
         count = smart.const(1, dtype)
         for axis in range(len(shape)):
             count = smart.mul(count, smart.cast(dtype, self._extent(axis)))

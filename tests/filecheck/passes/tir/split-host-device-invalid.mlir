@@ -70,4 +70,16 @@ tir.func @no_blocks() attributes {target = #tir.target<"cuda">} {
     }
   }
 }
-// CHECK: tir.launch_thread in @no_blocks: pragma_min_blocks is 0; state at least 1 block of a multiprocessor, or remove it
+// CHECK: tir.launch_thread in @no_blocks: pragma_min_blocks is 0; state 1 to 32 blocks of a multiprocessor, or remove it
+
+// -----
+
+tir.func @many_blocks() attributes {target = #tir.target<"cuda">} {
+  %c4 = tir.const 4 : i32
+  tir.attr "target" (#tir.target<"cuda">) = 0 : i32 {
+    tir.launch_thread %b = "blockIdx.x" to %c4 annotations {"pragma_min_blocks" = 4294967296 : i64} {
+      tir.evaluate %b : i32
+    }
+  }
+}
+// CHECK: tir.launch_thread in @many_blocks: pragma_min_blocks is 4294967296; state 1 to 32 blocks of a multiprocessor, or remove it
