@@ -19,11 +19,14 @@ def shared_array(value: Any) -> np.ndarray[Any, np.dtype[Any]] | None:
     """
     if isinstance(value, np.ndarray):
         return cast("np.ndarray[Any, np.dtype[Any]]", value)
+    if isinstance(value, type):
+        # Classes have the methods that their arrays have.
+        return None
     if not (hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__")):
         return None
     try:
-        kind, _ = value.__dlpack_device__()
-        if int(kind) in _HOST_MEMORY:
+        memory, _ = value.__dlpack_device__()
+        if int(memory) in _HOST_MEMORY:
             return np.from_dlpack(value)
     except (BufferError, RuntimeError) as error:
         reason = str(error).rstrip(".")

@@ -334,7 +334,9 @@ class Arguments:
             for binder in binders:
                 binder(value, symbols)
             if value.flags.num & needed != needed:
-                raise ValueError(f"{where} {_flaw(value, contiguous, unit)}")
+                is_own = isinstance(argument, np.ndarray | NDArray)
+                flaw = _flaw(value, contiguous, unit, is_own)
+                raise ValueError(f"{where} {flaw}")
             if place is None:
                 return value
             try:
@@ -444,11 +446,17 @@ _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 """Bits of `flags.num`, as numpy's C API defines them."""
 
 
-def _flaw(value: Array, contiguous: bool, unit: str) -> str:
+def _flaw(value: Array, contiguous: bool, unit: str, is_own: bool) -> str:
     if contiguous and not value.flags.c_contiguous:
         return "must be C-contiguous; pass numpy.ascontiguousarray of it"
     if not value.flags.aligned:
         return f"must be aligned{unit}; pass a copy of it"
+    if not is_own:
+        # numpy takes DLPack without a version, which has no word on that, as read-only.
+        return (
+            "is written, but what it shares by DLPack is read-only; pass a numpy array "
+            "on its memory"
+        )
     return "is written, but the array is read-only; pass a copy of it"
 
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
+from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.runtime._addresses import address_of
 from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, Signature
 
@@ -49,9 +50,12 @@ def _checked(where: str, spec: ArraySpec, out: Any) -> Array:
         raise TypeError(f"{where}: the result is {kind}; pass None")
     if spec.is_handed_over:
         raise TypeError(f"{where}: the call finds the extents of the result; pass None")
-    if not isinstance(out, np.ndarray):
+    try:
+        array = shared_array(out)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+    if array is None:
         raise TypeError(f"{where} must be a numpy array {spec}, got {type(out).__name__}")
-    array = cast("Array", out)
     if array.dtype != spec.dtype:
         raise TypeError(f"{where} must have dtype {spec.dtype}, got {array.dtype}")
     flags = array.flags

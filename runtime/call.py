@@ -78,7 +78,8 @@ class CompiledFunction:
         code calls, run side by side.
 
         `out` is an array for the result, which is then returned, instead of a new one:
-        a tuple of such for a tuple, with None for what is to be new. It is for functions
+        a tuple of such for a tuple, with None for what is to be new. Of an array of
+        another library, numpy's on its memory is returned. `out` is for functions
         that return arrays and have no parameter of this name; it must overlap neither
         arguments nor other results.
 

@@ -166,6 +166,7 @@ class GpuCode:
         self.arch = arch
         self._module = module
         self._settings = settings
+        self._passes = PassContext.current().without_instruments()
         self._modules = modules or partial(lowered_modules, module, arch, settings)
         # Instruments are shown the passes, which they may leave out.
         is_watched = bool(PassContext.current().instruments)
@@ -196,12 +197,14 @@ class GpuCode:
         # Late: a module that is found in the cache does not need it.
         from xdsl_tvm.lowering.llvm_ir import llvm_ir
 
-        found, context = self._modules(), new_context()
-        return (
-            llvm_ir(context, found.host),
-            llvm_ir(context, found.kernels, "nvptx", self.arch),
-            manifest_of(found.host),
-        )
+        context = new_context()
+        with self._passes.applied():
+            found = self._modules()
+            return (
+                llvm_ir(context, found.host),
+                llvm_ir(context, found.kernels, "nvptx", self.arch),
+                manifest_of(found.host),
+            )
 
     @property
     def llvm_ir(self) -> tuple[str, str]:

@@ -6,7 +6,6 @@ import ctypes
 import functools
 import itertools
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -256,7 +255,7 @@ class NativeExecutable(Executable):
             self._unlowered = copy_of(self._module)
         mattr = settings.mattr
         vectors = llvm_jit.host_vector_bytes(mattr) if settings.optimize else None
-        with self._same_passes():
+        with self._passes.applied():
             lower_to_llvm(
                 context,
                 self._module,
@@ -268,11 +267,6 @@ class NativeExecutable(Executable):
                 features=llvm_jit.host_features(mattr),
             )
         return self._module
-
-    def _same_passes(self) -> AbstractContextManager[object]:
-        """The context that the module was compiled in, for what is lowered later."""
-        is_current = PassContext.current().fingerprint() == self._passes.fingerprint()
-        return nullcontext() if is_current else self._passes
 
     def get_source(self, fmt: str = "") -> str:
         """The LLVM IR, TVM's format `ll`. Raises ValueError for another format."""
@@ -386,7 +380,7 @@ class NativeExecutable(Executable):
             module = self._unlowered.clone()
             allow_overlap(module)
             settings = replace(self._settings, optimize=False, profile=False)
-            with self._same_passes():
+            with self._passes.applied():
                 self._overlapping = NativeExecutable(module, settings, self._externs)
         return self._overlapping
 

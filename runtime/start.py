@@ -264,7 +264,13 @@ class StartedExecutable:
     def whole(self) -> Executable:
         """The executable that `compile` makes of the text."""
         if self._made is None:
-            self._made = self._make()
+            # Late: those who ask for it import the compiler.
+            from xdsl_tvm.dialects.tir.target import Target
+            from xdsl_tvm.passes.infra import PassContext
+
+            # As when this was started, whatever has been entered since.
+            with Target.parse("llvm"), PassContext().applied():
+                self._made = self._make()
         return self._made
 
     def __getitem__(self, name: str) -> Callable[..., Any]:

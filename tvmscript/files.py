@@ -14,7 +14,7 @@ import ast
 import importlib.util
 import sys
 import traceback
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -239,8 +239,11 @@ def _imports_of(path: Path) -> tuple[Path, str]:
 def _known_to_python(name: str, module: ModuleType, folder: Path) -> Generator[None]:
     """Has a file be one of the modules while it runs, with imports from a folder.
 
-    Python asks for the module of a class, as dataclasses do.
+    Python asks for the module of a class, as dataclasses do. Modules that are imported
+    from the folder are removed: the next file may have another one of the same name.
     """
+    is_searched = str(folder) in sys.path
+    before = set(sys.modules)
     sys.modules[name] = module
     sys.path.insert(0, str(folder))
     try:
@@ -248,7 +251,28 @@ def _known_to_python(name: str, module: ModuleType, folder: Path) -> Generator[N
     finally:
         if str(folder) in sys.path:
             sys.path.remove(str(folder))
-        del sys.modules[name]
+        sys.modules.pop(name, None)
+        if not is_searched:
+            _remove_modules(folder, before)
+
+
+def _remove_modules(folder: Path, kept: Collection[str]) -> None:
+    """Removes the modules and packages in a folder, but for the names in `kept`."""
+    beside = {
+        name
+        for name, module in sys.modules.items()
+        if "." not in name and name not in kept and _is_in(folder, module)
+    }
+    for name in list(sys.modules):
+        if name.partition(".")[0] in beside:
+            del sys.modules[name]
+
+
+def _is_in(folder: Path, module: ModuleType) -> bool:
+    """Whether a module, or the folder of a package, is directly in a folder."""
+    file: str | None = getattr(module, "__file__", None)
+    found: Sequence[str] = getattr(module, "__path__", [file] if file else [])
+    return any(Path(each).parent == folder for each in found)
 
 
 def _line_in(path: Path, error: Exception) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType, TracebackType
 from typing import Self, TypeVar
 
@@ -107,6 +108,14 @@ class PassContext:
         return PassContext(
             self.opt_level, self.required_pass, self.disabled_pass, config=self.config
         )
+
+    def applied(self) -> AbstractContextManager[object]:
+        """Has the passes of this context run in the body, for what is lowered later.
+
+        Where the current context has the same ones it stays, with its instruments.
+        """
+        is_current = PassContext.current().fingerprint() == self.fingerprint()
+        return nullcontext() if is_current else self
 
     def enabled(self, info: PassInfo) -> bool:
         """Whether a Sequential runs the pass; being disabled beats being required."""

@@ -153,8 +153,10 @@ def test_what_is_lowered_later_is_of_the_same_passes(
 class Foreign:
     """An array of another library, as tensors of PyTorch are."""
 
-    def __init__(self, array: Any, error: Exception | None = None) -> None:
-        self.array, self.error = array, error
+    def __init__(
+        self, array: Any, error: Exception | None = None, *, has_version: bool = True
+    ) -> None:
+        self.array, self.error, self.has_version = array, error, has_version
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
@@ -162,6 +164,8 @@ class Foreign:
     def __dlpack__(self, **options: Any) -> Any:
         if self.error is not None:
             raise self.error
+        if options and not self.has_version:
+            raise TypeError("unexpected keywords")
         return self.array.__dlpack__(**options)
 
 
@@ -186,8 +190,17 @@ def test_arrays_of_other_libraries(run: Any) -> None:
     }""")
     )["main"]
     np.testing.assert_array_equal(main(x), [2, 2, 2])
-    with pytest.raises(Exception, match="numpy array"):
-        main([1.0, 2.0, 3.0])
+    for value in ([1.0, 2.0, 3.0], Foreign):
+        with pytest.raises(Exception, match="numpy array"):
+            main(value)
+
+
+def test_arrays_of_other_libraries_are_written(add: Any) -> None:
+    a, b, c = arrays()
+    add(a, Foreign(b, has_version=False), c, 1)
+    np.testing.assert_array_equal(c, a + 1)
+    with pytest.raises(ValueError, match=r"'C' .* by DLPack is read-only; pass a numpy"):
+        add(a, b, Foreign(c, has_version=False), 1)
 
 
 def test_empty_arrays(add: Any) -> None:

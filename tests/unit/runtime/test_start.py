@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import xdsl_tvm
+from xdsl_tvm.dialects.tir.target import Target
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.runtime.executable import Executable, NativeExecutable
 from xdsl_tvm.runtime.start import StartedExecutable, start_or_compile
@@ -163,6 +164,16 @@ def test_the_whole_executable_is_that_of_the_text(
     with pytest.raises(TypeError, match="argument 'x' must have dtype float32"):
         started["main"](np.ones((3, 4)), np.ones(4, "f4"))
     np.testing.assert_array_equal(started["flat"](np.ones((1, 4), "f4")), np.ones(4))
+
+
+def test_the_whole_executable_is_of_no_context(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As what was started is, whatever is entered when it is asked for."""
+    started = _started(file, monkeypatch, compiles=True)
+    with PassContext(config={"tir.disable_assert": True}), Target("cuda"):
+        assert "too long" in getattr(started, "llvm_ir")  # noqa: B009
+    assert Target.current() is None
 
 
 def test_a_copy_asks_for_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,12 +53,7 @@ def written(folder: Path, imports: str) -> Path:
         "from .numbers_of_test import ROWS",
     ],
 )
-def test_files_of_packages(
-    imports: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("outer_of_test", "outer_of_test.inner"):
-        for each in (name, f"{name}.numbers_of_test"):
-            monkeypatch.delitem(sys.modules, each, raising=False)
+def test_files_of_packages(imports: str, tmp_path: Path) -> None:
     before = list(sys.path)
     assert "!tir.buffer<7xf32>" in str(
         read_file(written(tmp_path, imports), execute=True)
@@ -67,11 +62,18 @@ def test_files_of_packages(
     assert not any("_xdsl_tvm_script_" in name for name in sys.modules)
 
 
-def test_files_beside(tmp_path: Path) -> None:
-    (tmp_path / "rows_beside_of_test.py").write_text("ROWS = 5\n")
-    file = tmp_path / "program.py"
-    file.write_text(BUILDER.format(imports="from rows_beside_of_test import ROWS"))
-    assert "!tir.buffer<5xf32>" in str(read_file(file, execute=True))
+@pytest.mark.parametrize("beside", ["rows_of_test.py", "rows_of_test/__init__.py", ""])
+def test_files_beside(beside: str, tmp_path: Path) -> None:
+    """Those of one name in two folders are two modules."""
+    name = "rows_of_test" if beside else "folder_of_test.rows"
+    for rows in ("5", "6"):
+        other = tmp_path / rows / (beside or "folder_of_test/rows.py")
+        other.parent.mkdir(parents=True)
+        other.write_text(f"ROWS = {rows}\n")
+        file = tmp_path / rows / "program.py"
+        file.write_text(BUILDER.format(imports=f"from {name} import ROWS"))
+        assert f"!tir.buffer<{rows}xf32>" in str(read_file(file, execute=True))
+    assert not any("of_test" in name for name in sys.modules)
 
 
 @pytest.mark.parametrize(
