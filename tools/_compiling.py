@@ -11,15 +11,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_tvm.passes.infra.error_lines import UserError
-from xdsl_tvm.passes.infra.module_text import InputPlaceError, ModuleText, reading
+from xdsl_tvm.passes.infra.module_text import InputPlaceError, ModuleText
 from xdsl_tvm.runtime.executable import Executable, Progress, compile, load_text
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._progress import ProgressBar, wanted
 from xdsl_tvm.tools._scripts import executed_module, has_python
+from xdsl_tvm.tools._standard_input import STANDARD_INPUT, standard_input
 
 Compiled = TypeVar("Compiled")
 
-STANDARD_INPUT = Path("-")
 FILE_HELP = ".mlir, .py or .onnx; - for MLIR text on standard input"
 
 
@@ -33,8 +33,7 @@ def input_module(
     if file == STANDARD_INPUT:
         if execute:
             raise UserError("--execute runs a .py file, which is named")
-        with reading("stdin"):
-            given = ModuleText(sys.stdin.buffer.read().decode(), "stdin")
+        given = standard_input()
         return load_text(given, locations=locations), given
     if file.suffix == MODEL_ENDING:
         if execute:

@@ -19,14 +19,17 @@ from xdsl.utils.exceptions import DiagnosticException
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, check_ending, reading
 from xdsl_tvm.runtime.load import load_text
+from xdsl_tvm.tools._compiling import FILE_HELP
 from xdsl_tvm.tools._files import writing
 from xdsl_tvm.tools._models import MODEL_ENDING, model_module
 from xdsl_tvm.tools._scripts import EXECUTE_HELP
+from xdsl_tvm.tools._standard_input import STANDARD_INPUT, standard_input
 from xdsl_tvm.tools.opt import refuse_arguments
 from xdsl_tvm.tvmscript.files import read_file
 from xdsl_tvm.tvmscript.printer import VERSIONS, print_script
 
-_OTHER = {".py": ".mlir", ".mlir": ".py", MODEL_ENDING: ".mlir"}
+_OTHER = {".py": ".mlir", ".mlir": ".py", MODEL_ENDING: ".mlir", "": ".py"}
+"""What files become by their ending; standard input has none."""
 _WRITTEN = (".py", ".mlir")
 _SEPARATOR = {".py": "# -----\n", ".mlir": "// -----\n"}
 
@@ -35,7 +38,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("xdsl-tvm translate", description=__doc__)
     parser.error = refuse_arguments
     add = parser.add_argument
-    add("files", type=Path, nargs="+", metavar="FILE", help=".py, .mlir or .onnx")
+    add("files", type=Path, nargs="+", metavar="FILE", help=FILE_HELP)
     add(
         "-o",
         "--output",
@@ -65,7 +68,7 @@ def main(arguments: Sequence[str]) -> None:
     files: list[Path] = options.files
     output: Path | None = options.output
     for file in files:
-        if file.suffix != MODEL_ENDING:
+        if file.suffix != MODEL_ENDING and file != STANDARD_INPUT:
             check_ending(file)
     if output is None:
         texts = [_translated(file, _OTHER[file.suffix], options) for file in files]
@@ -90,6 +93,8 @@ def _targets(files: Sequence[Path], output: Path) -> dict[Path, Path]:
         if len(files) > 1:
             raise UserError(f"{output}: several files are translated into a directory")
         return {files[0]: output}
+    if STANDARD_INPUT in files:
+        raise UserError(f"{output}: standard input has no name; give that of a file")
     targets = {file: output / f"{file.stem}{_OTHER[file.suffix]}" for file in files}
     if len(set(targets.values())) < len(files):
         raise UserError(f"{output}: two files would be translated into one")
@@ -118,7 +123,8 @@ def _translated_text(file: Path, ending: str, options: argparse.Namespace) -> st
     elif options.name is not None:
         raise UserError(f"{file}: --name chooses from .py files")
     else:
-        text = ModuleText.of_file(file)
+        is_file = file != STANDARD_INPUT
+        text = ModuleText.of_file(file) if is_file else standard_input()
         module = load_text(text)
     if ending == ".mlir":
         return _printed(module)

@@ -106,6 +106,8 @@ def test_standard_input(
     cases = {
         ("opt", "-"): (scale, 0, "tir.func @scale"),
         ("opt",): (scale, 0, "tir.func @scale"),
+        ("translate", "-"): (scale, 0, "def scale(a: T.handle"),
+        ("translate", "-", "-o", "folder"): (scale, 1, "standard input has no name"),
         tuple(call): (scale, 0, "called @scale"),
         (*call, "--print"): (b"tir.fnc @f()", 1, "stdin:1:1: error: tir.fnc: "),
         (*call, "--execute"): (scale, 1, "--execute runs a .py file, which is named"),
