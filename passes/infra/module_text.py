@@ -271,7 +271,7 @@ class ModuleText:
         """
         try:
             with reading(self.name):
-                module.verify(verify_nested_ops=module not in self._verified)
+                verify_input(module, nested=module not in self._verified)
         except DiagnosticException as error:
             raise self.verification_error(module, error) from error
 
@@ -376,6 +376,25 @@ def _mentioned(op: Operation, error: DiagnosticException) -> Operation:
     return found[0] if len(found) == 1 else op
 
 
+_OF_INVALID_IR = (AttributeError, LookupError, TypeError, AssertionError)
+"""What verifiers raise that read another operation, which does not verify itself."""
+
+
+def verify_input(module: ModuleOp, *, nested: bool = True) -> None:
+    """Verify a module, without its operations if not `nested`.
+
+    Raises DiagnosticException for the operation that does not verify, also where the
+    verifier of another one fails on it first.
+    """
+    try:
+        module.verify(verify_nested_ops=nested)
+    except _OF_INVALID_IR:
+        op = _invalid_operation(module)
+        if op is not None:
+            op.verify(verify_nested_ops=False)
+        raise
+
+
 def _invalid_operation(module: ModuleOp) -> Operation | None:
     """The operation that verification stops at."""
     pending: list[tuple[Operation, bool]] = [(module, False)]
@@ -390,4 +409,6 @@ def _invalid_operation(module: ModuleOp) -> Operation | None:
             op.verify(verify_nested_ops=False)
         except DiagnosticException:
             return op
+        except _OF_INVALID_IR:
+            continue
     return None

@@ -26,7 +26,7 @@ from xdsl_tvm.passes.infra.error_lines import (
     error_line,
     traceback_hint,
 )
-from xdsl_tvm.passes.infra.module_text import ModuleText
+from xdsl_tvm.passes.infra.module_text import ModuleText, verify_input
 from xdsl_tvm.passes.infra.verification import BrokenIRError, Trail
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
@@ -208,7 +208,7 @@ class PipelineRunner:
 
     def _verify_input(self, module: ModuleOp) -> None:
         try:
-            module.verify()
+            verify_input(module)
         except DiagnosticException as error:
             if self.text is not None:
                 raise self.text.verification_error(module, error) from error

@@ -98,6 +98,33 @@ def test_opt_diagnostics_of_chunks(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(["opt", str(path), *options[:2]]) == 1
 
 
+@pytest.mark.parametrize("caller", ["tir.call_func", "func.return"])
+def test_operations_that_verifiers_read(
+    caller: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    """The one that does not verify is named, not the one whose verifier reads it."""
+    path = tmp_path / "input.mlir"
+    family = caller.partition(".")[0]
+    end = {"tir": "tir.ret", "func": "func.return"}[family]
+    call = f'"{caller}"() <{{callee = @f}}> : () -> ()\n' if caller != end else ""
+    path.write_text(
+        f"""\
+"builtin.module"() ({{
+"{family}.func"() <{{sym_name = "g", function_type = () -> ()}}> ({{
+  {call}"{end}"() : () -> ()
+}}) : () -> ()
+"{family}.func"() <{{sym_name = "f", function_type = i32}}> ({{
+  "{end}"() : () -> ()
+}}) : () -> ()
+}}) : () -> ()
+"""
+    )
+    for command in (["opt", str(path)], ["run", str(path), "--interpret"]):
+        assert main(command) == 1
+        error = capsys.readouterr().err
+        assert f": error: {family}.func: i32 should be of base attr" in error
+
+
 def test_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
