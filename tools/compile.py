@@ -49,7 +49,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.error = refuse_arguments
     add = parser.add_argument
     add("file", type=Path, metavar="FILE", help=FILE_HELP)
-    add("-o", "--output", metavar="FILE", type=Path, required=True)
+    add("-o", "--output", metavar="PATH", type=Path, required=True)
     add("--target", choices=TARGETS, default="llvm", help="default: %(default)s")
     add(
         "--arch",

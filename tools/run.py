@@ -12,7 +12,6 @@ the kernels are lowered as for a GPU and interpreted at the level of LLVM.
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +27,7 @@ from xdsl_tvm.interpreters.relax import InterpretedRelax
 from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.passes.infra.error_lines import UserError, error_line
 from xdsl_tvm.passes.infra.module_text import ModuleText, reading
+from xdsl_tvm.passes.infra.pipeline_runner import check_name
 from xdsl_tvm.runtime.available_memory import require_memory
 from xdsl_tvm.runtime.executable import TARGETS, Executable, NativeExecutable
 from xdsl_tvm.runtime.interpreted import interpret
@@ -370,12 +370,7 @@ def _function_name(names: list[str], name: str | None) -> str:
             known = _shown_names(names)
             raise UserError(f"say which --function to call; the file has {known}")
         name = "main" if "main" in names else names[0]
-    if name not in names:
-        close = difflib.get_close_matches(name, names)
-        hint = f"did you mean {' or '.join(close)}?" if close else ""
-        raise UserError(
-            f"unknown function '{name}'; {hint or f'the file has {_shown_names(names)}'}"
-        )
+    check_name("function", name, names, f"the file has {_shown_names(names)}")
     return name
 
 

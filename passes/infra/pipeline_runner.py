@@ -87,14 +87,21 @@ def _build_pass(available: PassFactories, spec: ArgSpec) -> ModulePass:
         raise UserError(f"pass '{spec.name}': {error}") from error
 
 
-def check_name(kind: str, name: str, known: Iterable[str]) -> None:
-    """Raises UserError with the closest known names unless `name` is one of them."""
+_LONGEST_SHOWN = 80
+
+
+def check_name(kind: str, name: str, known: Iterable[str], otherwise: str = "") -> None:
+    """Raises UserError unless `name` is one of the known ones.
+
+    It has the closest of them, or what to do `otherwise`, where none is close.
+    """
     known = list(known)
     if name in known:
         return
     close = difflib.get_close_matches(name, known)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    raise UserError(f"unknown {kind} '{name}'{hint}")
+    hint = f"did you mean {' or '.join(close)}?" if close else otherwise
+    shown = name if len(name) <= _LONGEST_SHOWN else f"{name[:_LONGEST_SHOWN]}…"
+    raise UserError(f"unknown {kind} '{shown}'" + (f"; {hint}" if hint else ""))
 
 
 class PassCheck(Protocol):

@@ -61,6 +61,7 @@ def test_number_of_threads():
         ([], "@scale: the extent 'n' of 'a' is not known; give it with --symbol n=4"),
         (["--function", "scalee"], "unknown function 'scalee'; did you mean scale?"),
         (["--function", "foo"], "unknown function 'foo'; the file has scale"),
+        (["--function", "f" * 999], f"'{'f' * 80}…'; the file has scale"),
         (["--input", "none.npy"], "none.npy: No such file or directory"),
         (["--symbol", "n"], "argument --symbol: 'n' is not of the form n=4"),
         (["--symbol", "m=4"], "@scale has no symbol 'm'; it has n"),
