@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 import xdsl_tvm
 from xdsl_tvm import relax
+from xdsl_tvm.passes.infra import PassContext
 from xdsl_tvm.runtime.cuda import (
     CudaExecutable,
     CudaFunction,
@@ -205,6 +206,32 @@ def test_architecture_of_a_gpu() -> None:
     assert gpu_arch((10, 0)) == "sm_100"
     with pytest.raises(RuntimeError, match=r"capability 5\.2 is not"):
         gpu_arch((5, 2))
+
+
+def test_what_is_lowered_later_is_of_the_same_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of code from the cache."""
+    monkeypatch.setenv("XDSL_TVM_CACHE", str(tmp_path))
+    module = load_module("""
+    !x = tensor<3xf32>
+    relax.func @main(%x: !x) -> !x attributes {global_symbol = "main"} {
+      %r = relax.dataflow -> (!x) {
+        %y = relax.add %x, %x : (!x, !x) -> !x
+        %z = relax.exp %y : (!x) -> !x
+        relax.output %z : !x
+      }
+      relax.return %r : !x
+    }""")
+
+    def code() -> GpuCode:
+        with PassContext(disabled_pass=["FuseOps"]):
+            return GpuCode(module, "sm_80", Settings())
+
+    code()
+    found = code()
+    assert found.ptx.count(".entry") == 2
+    assert found.llvm_ir[1].count("define ptx_kernel") == 2
 
 
 def test_code_of_one_gpu(tmp_path: Path) -> None:
