@@ -9,6 +9,7 @@ import numpy as np
 
 from xdsl_tvm.analysis.shared_arrays import shared_array
 from xdsl_tvm.runtime._addresses import address_of
+from xdsl_tvm.runtime.ndarray import NDArray
 from xdsl_tvm.runtime.signature import ArraySpec, ResultTree, Signature
 
 Array: TypeAlias = "np.ndarray[Any, np.dtype[Any]]"
@@ -51,7 +52,7 @@ def _checked(where: str, spec: ArraySpec, out: Any) -> Array:
     if spec.is_handed_over:
         raise TypeError(f"{where}: the call finds the extents of the result; pass None")
     try:
-        array = shared_array(out)
+        array = shared_array(out.data if isinstance(out, NDArray) else out)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     if array is None:

@@ -173,7 +173,7 @@ class Foreign:
 def test_arrays_of_other_libraries(run: Any) -> None:
     add = run(load_module(ADD))["add"]
     a, b, c = arrays()
-    add(Foreign(a), Foreign(b), Foreign(c), 1)
+    add(Foreign(a), Foreign(b), c, 1)
     np.testing.assert_array_equal(c, a + 1)
     refused = Foreign(a, BufferError("Cannot pack tensors on meta"))
     for error in (refused.error, RuntimeError("Unsupported dtype in DLTensor.")):
@@ -201,6 +201,9 @@ def test_arrays_of_other_libraries_are_written(add: Any) -> None:
     np.testing.assert_array_equal(c, a + 1)
     with pytest.raises(ValueError, match=r"'C' .* by DLPack is read-only; pass a numpy"):
         add(a, b, Foreign(c, has_version=False), 1)
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":
+        add(a, b, Foreign(c), -2)
+        np.testing.assert_array_equal(c, a - 2)
 
 
 def test_empty_arrays(add: Any) -> None:
