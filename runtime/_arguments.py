@@ -334,7 +334,7 @@ class Arguments:
             for binder in binders:
                 binder(value, symbols)
             if value.flags.num & needed != needed:
-                is_own = isinstance(argument, np.ndarray | NDArray)
+                is_own = place is not None or isinstance(argument, np.ndarray | NDArray)
                 flaw = _flaw(value, contiguous, unit, is_own)
                 raise ValueError(f"{where} {flaw}")
             if place is None:
