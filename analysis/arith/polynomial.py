@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 from xdsl_tvm.analysis.arith.expr import (
     Add,
     Cast,
+    Cmp,
     Const,
     Div,
     Expr,
@@ -24,13 +25,16 @@ from xdsl_tvm.analysis.arith.expr import (
     FloorMod,
     Mod,
     Mul,
+    Not,
     Sub,
     postorder,
     sum_of,
 )
+from xdsl_tvm.analysis.arith.facts import NEGATED
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.dtypes import integer_range
 from xdsl_tvm.dialects.integers import without_factors
+from xdsl_tvm.dialects.tir import CmpPredicate
 from xdsl_tvm.dialects.tir.types import is_integer_type
 
 MAX_TERMS = 256
@@ -291,3 +295,19 @@ def prove_equal(left: Expr, right: Expr) -> bool:
     False says that this could not be shown.
     """
     return left is right or polynomial(left) == polynomial(right)
+
+
+def compared_with_zero(condition: Expr) -> tuple[Polynomial, CmpPredicate] | None:
+    """`lhs - rhs` of a comparison, or its negation, and how it compares with 0.
+
+    None for what compares no signed integers.
+    """
+    comparison = condition.value if isinstance(condition, Not) else condition
+    if not isinstance(comparison, Cmp) or not is_integer_type(comparison.lhs.dtype):
+        return None
+    if not tir.is_int(tir.element_of(comparison.lhs.dtype)):
+        return None
+    predicate = comparison.predicate
+    if comparison is not condition:
+        predicate = NEGATED[predicate]
+    return polynomial(comparison.lhs) - polynomial(comparison.rhs), predicate

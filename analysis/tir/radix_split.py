@@ -16,22 +16,24 @@ from math import gcd
 from xdsl.ir import Block, SSAValue
 
 from xdsl_tvm.analysis.arith.expr import (
-    Cmp,
     Const,
     Expr,
     FloorDiv,
     FloorMod,
-    Not,
     Value,
     fold,
     leaf_values,
 )
-from xdsl_tvm.analysis.arith.facts import NEGATED, conjuncts
-from xdsl_tvm.analysis.arith.polynomial import Monomial, Polynomial, polynomial
+from xdsl_tvm.analysis.arith.facts import conjuncts
+from xdsl_tvm.analysis.arith.polynomial import (
+    Monomial,
+    Polynomial,
+    compared_with_zero,
+    polynomial,
+)
 from xdsl_tvm.dialects import tir
 from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.types import is_integer_type
 
 _MOST_DIMENSIONS = 16
 """So many parts are not split further."""
@@ -102,16 +104,12 @@ def _factors(index: Polynomial, is_uniform: IsUniform) -> dict[Monomial, Polynom
 
 def _below_zero(condition: Expr) -> Polynomial | None:
     """What is less than 0 where a comparison holds; None if that says no such thing."""
-    negated = isinstance(condition, Not)
-    if isinstance(condition, Not):
-        condition = condition.value
-    if not isinstance(condition, Cmp) or not is_integer_type(condition.lhs.dtype):
+    compared = compared_with_zero(condition)
+    if compared is None:
         return None
-    if not tir.is_int(tir.element_of(condition.lhs.dtype)):
-        return None
-    difference = polynomial(condition.lhs) - polynomial(condition.rhs)
+    difference, predicate = compared
     one = Polynomial.constant(1)
-    match NEGATED[condition.predicate] if negated else condition.predicate:
+    match predicate:
         case CmpPredicate.LT:
             return difference
         case CmpPredicate.LE:

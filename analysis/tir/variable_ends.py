@@ -8,13 +8,11 @@ from typing import Protocol
 
 from xdsl.ir import SSAValue
 
-from xdsl_tvm.analysis.arith.expr import Cmp, Expr, Not, Value
-from xdsl_tvm.analysis.arith.facts import NEGATED, SWAPPED, conjuncts
-from xdsl_tvm.analysis.arith.polynomial import Monomial, polynomial
-from xdsl_tvm.dialects import tir
+from xdsl_tvm.analysis.arith.expr import Expr, Value
+from xdsl_tvm.analysis.arith.facts import SWAPPED, conjuncts
+from xdsl_tvm.analysis.arith.polynomial import Monomial, compared_with_zero
 from xdsl_tvm.dialects.integers import Bound
 from xdsl_tvm.dialects.tir import CmpPredicate
-from xdsl_tvm.dialects.tir.types import is_integer_type
 
 
 class Limited(Protocol):
@@ -97,14 +95,10 @@ def single_variable(monomial: Monomial) -> SSAValue | None:
 
 def _single_bound(condition: Expr) -> _Single | None:
     """The values that a comparison with a constant leaves to one variable."""
-    negated = isinstance(condition, Not)
-    if isinstance(condition, Not):
-        condition = condition.value
-    if not isinstance(condition, Cmp) or not is_integer_type(condition.lhs.dtype):
+    compared = compared_with_zero(condition)
+    if compared is None:
         return None
-    if not tir.is_int(tir.element_of(condition.lhs.dtype)):
-        return None
-    difference = (polynomial(condition.lhs) - polynomial(condition.rhs)).terms
+    difference, predicate = compared[0].terms, compared[1]
     leaves = [monomial for monomial in difference if monomial]
     if len(leaves) != 1 or abs(difference[leaves[0]]) != 1:
         return None
@@ -112,9 +106,8 @@ def _single_bound(condition: Expr) -> _Single | None:
     if leaf is None:
         return None
     sign, constant = difference[leaves[0]], difference.get((), 0)
-    predicate = SWAPPED[condition.predicate] if sign < 0 else condition.predicate
-    if negated:
-        predicate = NEGATED[predicate]
+    if sign < 0:
+        predicate = SWAPPED[predicate]
     end = -constant * sign
     bounds = {
         CmpPredicate.LT: Bound(-inf, end - 1),
