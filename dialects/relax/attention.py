@@ -19,12 +19,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_tvm.dialects.relax.attributes import Dims
 from xdsl_tvm.dialects.relax.call_arguments import Insert
-from xdsl_tvm.dialects.relax.operators import (
-    OperatorOp,
-    expect_float,
-    expect_rank,
-    expect_tensor,
-)
+from xdsl_tvm.dialects.relax.operators import OperatorOp, expect_rank, expect_tensor
 from xdsl_tvm.dialects.relax.properties import integer, real, text
 from xdsl_tvm.dialects.relax.symbolic import Dim, provably_different
 from xdsl_tvm.dialects.relax.window import differ
@@ -39,7 +34,7 @@ _ATTRIBUTES = (
 
 
 class AnyAttentionOp(OperatorOp, ABC):
-    """Values, weighted by the softmax of the products of queries and keys, all floats.
+    """Values, weighted by the softmax of the products of queries and keys.
 
     All have dimensions batch, sequence, heads, features. Products are multiplied by
     `scale`, by default one over the root of the number of features. A `causal` mask,
@@ -74,7 +69,6 @@ class AnyAttentionOp(OperatorOp, ABC):
     def _dims(self, index: int, name: str) -> Dims:
         info = expect_tensor(self.name, name, self.operands[index].type)
         expect_rank(self.name, name, info, 4)
-        expect_float(self.name, name, info)
         return (None,) * 4 if info.dims is None else info.dims
 
     def infer_result_type(self) -> Attribute:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from xdsl_tvm.dialects import relax
+from xdsl_tvm.dialects import relax, tir
 from xdsl_tvm.dialects.relax.attention import AnyAttentionOp
 from xdsl_tvm.passes.relax.legalize.extents import minus, moved, quotient
 from xdsl_tvm.passes.relax.legalize.normalization import softmax_stages
 from xdsl_tvm.passes.relax.legalize.reductions import rounded
-from xdsl_tvm.passes.relax.legalize.registry import RuleContext, rule
+from xdsl_tvm.passes.relax.legalize.registry import NoStagesError, RuleContext, rule
 from xdsl_tvm.passes.relax.legalize.stages import accumulator_type, broadcast_indices
 from xdsl_tvm.passes.relax.legalize.tensor_expression import (
     SUM,
@@ -26,10 +26,12 @@ def attention(op: AnyAttentionOp, site: RuleContext) -> Tensor:
 
     Operands have dimensions batch, sequence, heads, features, and products read them as
     they are: nothing is transposed. Heads of queries share heads of keys and values in
-    equal parts. A query that sees no key becomes NaN.
+    equal parts. A query that sees no key becomes NaN. Integers have no softmax.
     """
     program = site.program
     query, key, value = (site.tensor(position) for position in range(3))
+    if not all(tir.is_float(each.dtype) for each in (query, key, value)):
+        raise NoStagesError
     batch, queries, heads, features = query.shape
     keys = key.shape[1]
     wide = accumulator_type(query.dtype)

@@ -47,11 +47,3 @@ func.func @f(%x: tensor<1x3x8x8xf32>) {
   %0 = relax.nn.max_pool2d %x size [2] strides [2] padding [0] dilation [1] : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
   func.return
 }
-
-// -----
-
-// CHECK: relax.nn.attention: operand 'key' must hold floats, not i8
-func.func @f(%q: tensor<1x4x2x8xf32>, %k: tensor<1x4x2x8xi8>) {
-  %0 = relax.nn.attention %q, %k, %q : (tensor<1x4x2x8xf32>, tensor<1x4x2x8xi8>, tensor<1x4x2x8xf32>) -> tensor<1x4x2x8xf32>
-  func.return
-}

@@ -35,3 +35,16 @@ relax.func @biased<n>(%q: tensor<1x?x2x8xf32, #relax.dims<[1, n, 2, 8]>>, %b: te
 // CHECK: tir.load %D[%{{.*}}, %c0, %c0, %[[J]]]
 // CHECK-NOT: tir.select
 // CHECK: tir.block "attention" (
+
+// -----
+
+// Integers have no softmax.
+
+relax.func @integers(%q: tensor<1x5x1x8xi8>, %k: tensor<1x3x1x8xi8>) -> tensor<1x5x1x8xi8> {
+  %0 = relax.nn.attention %q, %k, %k : (tensor<1x5x1x8xi8>, tensor<1x3x1x8xi8>, tensor<1x3x1x8xi8>) -> tensor<1x5x1x8xi8>
+  relax.return %0 : tensor<1x5x1x8xi8>
+}
+
+// CHECK-LABEL: relax.func @integers
+// CHECK-NEXT:    relax.nn.attention
+// CHECK-NEXT:    relax.return
