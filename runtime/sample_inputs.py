@@ -74,19 +74,10 @@ def sample_arguments(
 def bound_symbols(signature: Signature, arguments: Sequence[Any]) -> dict[str, int]:
     """The extents that arguments have, by the names of the symbols."""
     known: dict[str, int] = {}
-    trees = signature.tuples
-    flat = arguments if trees is None else _fields(trees, arguments)
+    flat = flat_arguments(signature.tuples, arguments)
     for param, value in zip(signature.plain_params(), flat, strict=True):
         _learn(known, param, np.asarray(value))
     return known
-
-
-def _fields(tree: ParamTree, value: Any) -> Iterator[Any]:
-    if isinstance(tree, str):
-        yield value
-        return
-    for branch, field in zip(tree, value, strict=True):
-        yield from _fields(branch, field)
 
 
 def _check_symbols(
