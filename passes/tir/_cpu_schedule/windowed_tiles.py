@@ -151,7 +151,7 @@ class ForEach:
         before: Callable[[Expr, Expr], None] | None = None,
     ) -> None:
         """Write for some columns of the tile: column, vector and lane, and the point;
-        `before` for column and vector, in front of the loop over lanes."""
+        `before` for column and vector, before the loop over lanes."""
         code, lane = self.convolution.code, self.convolution.lane
         with self._places(columns) as (r, u):
             if before is not None:
